@@ -15,11 +15,13 @@ import math
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 
 from rag.index.note_rows import open_published, open_written, transaction
 from rag.text.bm25 import SparseVector
 
+_KEPT = 1024  # counts that are kept in memory: a search asks for each several times
 FREQUENCIES = "frequencies.sqlite3"  # the name of the file
 CHUNKS = -1  # no dimension: how many chunks have any
 _SCHEMA = "CREATE TABLE IF NOT EXISTS counts (dimension INTEGER PRIMARY KEY, count INTEGER)"
@@ -35,6 +37,7 @@ class Frequencies:
         self._db = db or sqlite3.connect(":memory:", isolation_level=None)
         if db is None:
             self._db.execute(_SCHEMA)
+        self._count = lru_cache(_KEPT)(self._read_count)
         self.chunks = self._count(CHUNKS)
 
     @classmethod
@@ -56,7 +59,7 @@ class Frequencies:
         """Close the file."""
         self._db.close()
 
-    def _count(self, dimension: int) -> int:
+    def _read_count(self, dimension: int) -> int:
         query = "SELECT count FROM counts WHERE dimension = ?"
         row = self._db.execute(query, (dimension,)).fetchone()
         return int(row[0]) if row else 0
@@ -91,6 +94,7 @@ class Frequencies:
             if self._db.execute("SELECT 1 FROM counts WHERE count < 0").fetchone():
                 raise ValueError("the frequencies do not fit the chunks")
             self._db.execute("DELETE FROM counts WHERE count = 0")
+        self._count.cache_clear()
         self.chunks = self._count(CHUNKS)
 
 

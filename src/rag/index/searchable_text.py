@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from pathlib import PurePath
+from posixpath import basename, splitext
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -25,7 +25,7 @@ _LONGEST_ADDRESS = 100  # characters; what follows are keys and hashes
 
 def file_name(meta: Mapping[str, Any]) -> str:
     """Return the name of the note's file, without its ending."""
-    return PurePath(str(meta.get("file_path") or "")).stem
+    return splitext(basename(str(meta.get("file_path") or "")))[0]
 
 
 def names_of(meta: Mapping[str, Any]) -> list[str]:

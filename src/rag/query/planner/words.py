@@ -123,6 +123,6 @@ def may_filter(query: str, fields: Iterable[str] = ()) -> bool:
     says = ":" in text or "=" in text or not _SAYS.isdisjoint(words)
     line = f" {' '.join(words)} "
     return any(
-        f" {' '.join(_WORD.findall(field))} " in line and says if field.isascii() else field in text
+        says and f" {' '.join(_WORD.findall(field))} " in line if field.isascii() else field in text
         for field in (*_FIELDS, *fields)
     )

@@ -462,6 +462,8 @@ class BaseDocumentStore(NotCopied, ABC):
     ) -> list[list[Candidate]]:
         """Return the best chunks of each query, sparse or dense, as many as stand beside it; all
         are asked in one batch. A sparse query without words finds none."""
+        if any(limit < 1 for _, limit in queries):
+            raise ValueError(f"top_k must be at least 1, not {queries[0][1]}")
         where = convert_filters(filters)
         asked = [(query, limit, where) for query, limit in queries]
         return [
@@ -473,8 +475,7 @@ class BaseDocumentStore(NotCopied, ABC):
         batch. What shares no dimension with it, or has no embedding, scores nothing."""
         names = [{point_id(identity): identity for identity in ids} for _, ids in queries]
         asked = [
-            (query, max(len(ids), 1), has_id(ids))
-            for (query, _), ids in zip(queries, names, strict=True)
+            (query, len(ids), has_id(ids)) for (query, _), ids in zip(queries, names, strict=True)
         ]
         return [
             {ids[point.id]: point.score for point in points}
@@ -485,12 +486,10 @@ class BaseDocumentStore(NotCopied, ABC):
         self, queries: Sequence[tuple[Query, int, Filter | None]], fields: Fields = False
     ) -> list[list[Point]]:
         """Return the hits of each query, as many as stand beside it; of one by no words, none."""
-        if any(limit < 1 for _, limit, _ in queries):
-            raise ValueError(f"top_k must be at least 1, not {queries[0][1]}")
         asked = {
             at: search_request(self.counts.weighed(query), limit, where, fields)
             for at, (query, limit, where) in enumerate(queries)
-            if isinstance(query, list) or query.indices
+            if limit and (isinstance(query, list) or query.indices)
         }
         hits = self.search_points([*asked.values()]) if asked else []
         lists = dict(zip(asked, hits, strict=True))
