@@ -76,8 +76,11 @@ class IndexState:
 
     def file(self, result: SearchResult) -> Path:
         """Return where a result's note is on disk."""
+        return Path(self._file(result))
+
+    def _file(self, result: SearchResult) -> str:
         file = self.odd_files.get((result.vault, result.file_path), result.file_path)
-        return Path(self.roots.get(result.vault, "")) / file
+        return os.path.join(self.roots.get(result.vault, ""), file)  # noqa: PTH118
 
     def mark_gone(self, results: Iterable[SearchResult]) -> None:
         """Mark the results whose files are gone, by one look at each; of a vault whose folder is
@@ -87,7 +90,7 @@ class IndexState:
             root = self.roots.get(result.vault, "")
             if is_here.setdefault(root, bool(root) and os.path.isdir(root)):  # noqa: PTH112
                 try:
-                    os.stat(self.file(result))  # noqa: PTH116
+                    os.stat(self._file(result))  # noqa: PTH116
                 except (FileNotFoundError, NotADirectoryError):
                     result.gone = True
                 except OSError:  # it may not be looked at, and may well be there

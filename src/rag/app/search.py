@@ -122,8 +122,10 @@ def _left_out_by(
     workspace: Workspace, filters: QueryFilters, response: SearchResponse, intent: Intent | None
 ) -> Iterator[str]:
     """Yield which notes filters leave out that may be meant, and what of them no note has."""
+    is_dated = (filters.date_from or filters.date_to) and filters.date_field == "created"
+    if response.results and not is_dated:
+        return
     with workspace.manifest() as manifest:
-        is_dated = (filters.date_from or filters.date_to) and filters.date_field == "created"
         if is_dated and (count := manifest.count_without_date(filters.vaults)):
             yield f"left out: {plural(count, 'note')} without a date"
         if not response.results:

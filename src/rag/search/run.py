@@ -67,10 +67,10 @@ def search(
     given = {"top_k": top_k, "chunks": chunks, "order": order}
 
     def run(attempt: Attempt) -> dict[str, Any]:
-        inputs = {**given, **attempt.inputs}
-        outputs: dict[str, Any] = pipeline.run(
-            {ANALYZER: inputs | {"lists": inputs.get("lists") or lists}}
-        )
+        inputs = given | attempt.inputs | {"lists": lists or attempt.inputs.get("lists")}
+        # Haystack copies each of them, which takes a while: those that say nothing are left out.
+        asked = {name: value for name, value in inputs.items() if value or name == "text"}
+        outputs: dict[str, Any] = pipeline.run({ANALYZER: asked})
         return outputs
 
     with store.pinned(), own_errors(QueryError, "the search failed"):

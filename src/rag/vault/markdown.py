@@ -38,6 +38,8 @@ def without_emphasis(text: str) -> str:
     r"""Return Markdown without the marks of emphasis: `(\*\*|__|~~|==)(?=\S)(.+?)(?<=\S)\1`
     replaced by its second group, but that what is opened again and again and never closed costs
     one look at its line and no more."""
+    if not _OPENING.search(text):
+        return text
     kept: list[str] = []
     done = at = 0
     unclosed: dict[str, int] = {}  # up to where it is known that a mark is not closed
@@ -186,16 +188,17 @@ class Comments:
         return "".join(kept)
 
 
-def outline(lines: list[str], front: FrontMatter) -> Outline:
+def outline(lines: list[str], front: FrontMatter, links: bool = True) -> Outline:
     """Read the body of a note, from the line after its front matter.
 
     :param lines: all lines of the file, without line ends.
+    :param links: whether tags and links are read too.
     """
     result = Outline([Kind.BLANK] * len(lines), _closed_fences(lines, front.body_line))
     for begin, end in result.fences.items():
         result.kinds[begin : end + 1] = [Kind.CODE] * (end + 1 - begin)
     comments = Comments(lines, result.kinds)
-    reader = _LineReader(lines, front.body_line, result)
+    reader = _LineReader(lines, front.body_line, result, links)
     for number in range(front.body_line, len(lines)):
         line = lines[number]
         if line and not line.isspace() and result.kinds[number] != Kind.CODE:
@@ -210,6 +213,7 @@ class _LineReader:
     lines: list[str]
     first: int
     outline: Outline
+    links: bool
 
     def read(self, number: int, text: str) -> None:
         """Read a line, of which `text` stands outside of comments."""
@@ -229,7 +233,7 @@ class _LineReader:
                 kinds[number - 1] = kinds[number] = Kind.TABLE
         elif above == Kind.TEXT and (underline := _SETEXT.match(text)):
             self._read_setext(number, 1 if underline[1][0] == "=" else 2)
-        if "#" in text or "[" in text:
+        if self.links and ("#" in text or "[" in text):
             self._read_inline(text, number)
 
     def _add_heading(self, level: int, title: str, line: int, last_line: int) -> None:

@@ -22,7 +22,7 @@ from rag.vault.markdown import (
     without_single_marks,
 )
 
-_LAST_READ = 32  # texts of results: where each matches is found first, then it is shown
+_LAST_READ = 256  # texts of results: each is matched, then shown, and found again as a query grows
 _QUOTE = re.compile(r"\s*(?:>[ ]?)+")
 # What begins a list item or a callout, and what of it is no text.
 _ITEM = re.compile(r"\s*(?:[-*+][ \t]+|(?=\d{1,9}[.)][ \t])|(?=\[!))")
@@ -59,7 +59,7 @@ def readable_lines(text: str) -> tuple[ReadableLine, ...]:
     stays as it is written; a row of a table is "column: value, column: value".
     """
     lines = text.split("\n")
-    found = outline(lines, FrontMatter({}, 0, ""))
+    found = outline(lines, FrontMatter({}, 0, ""), links=False)
     shown = [line for line in _shown(lines, found) if line.text]
     return tuple(sorted(shown, key=lambda line: line.number))
 
