@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rag.support.json_reports import hidden, nullable, optional
@@ -88,9 +89,13 @@ def result_of(result: SearchResult, index: IndexState, **more: Any) -> Result:
 def copied(kind: type[R], source: object, **more: Any) -> R:
     """Return a report of a kind. Its fields are taken from attributes and properties of the source
     with the same names; what the source lacks, or has otherwise, must be in `more`."""
-    names = {one.name for one in fields(kind)} - {*more}  # type: ignore[arg-type]
-    shared = {name: getattr(source, name) for name in names if hasattr(source, name)}
-    return kind(**shared, **more)
+    names = [name for name in _names(kind) if name not in more and hasattr(source, name)]
+    return kind(**{name: getattr(source, name) for name in names}, **more)
+
+
+@cache
+def _names(kind: Any) -> list[str]:
+    return [one.name for one in fields(kind)]
 
 
 @dataclass(frozen=True, kw_only=True)

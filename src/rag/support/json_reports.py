@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, field, fields, is_dataclass
 from datetime import date
-from functools import partial
+from functools import cache, partial
 from os import PathLike, fspath
 from typing import Any
 
@@ -77,9 +77,14 @@ def _plain(value: Any) -> Any:
     return value.model_dump(mode="json")  # of pydantic, which the planner's types are made with
 
 
+@cache
+def _marked_fields(kind: Any) -> list[tuple[Field[Any], str]]:
+    return [(one, mark_of(one)) for one in fields(kind)]
+
+
 def _members(value: Any) -> Iterator[tuple[str, Any]]:
-    for one in fields(value):
-        held, mark = getattr(value, one.name), mark_of(one)
+    for one, mark in _marked_fields(type(value)):
+        held = getattr(value, one.name)
         if mark == HIDDEN or (mark == OPTIONAL and held == _default(one)):
             continue
         if mark == INLINE:

@@ -248,11 +248,10 @@ def weigh_pairs(text: str, pairs: Sequence[Pair]) -> dict[Pair, float]:
     sought = [p for p in pairs if p.words and not (is_plain and _are_apart(text, *p.words))]
     if not (sought or any(times.values())):
         return {}
-    words, unsegmented = pieces(text)
     if sought:
-        neighbours = [*pairwise(map(stem, words))]
+        neighbours = [*pairwise(map(stem, pieces(text)[0]))]
         times |= {pair: neighbours.count(pair.words) for pair in sought}  # type: ignore[arg-type]
-    length = len(text.split()) + sum(map(len, RUN.findall(unsegmented))) / CHARACTERS_PER_WORD
+    length = len(text.split()) + sum(map(len, RUN.findall(text))) / CHARACTERS_PER_WORD
     return {pair: saturated(count, length) for pair, count in times.items() if count}
 
 

@@ -35,7 +35,7 @@ from rag.web.openapi import describe
 from rag.web.requests import Operation
 
 T = TypeVar("T")
-_READERS, _WRITERS = 3, 2  # threads for searches, and for answers
+_READERS, _WRITERS = 2, 2  # threads for searches, and for answers; more only wait for each other
 _LOOK = 3.0  # seconds between two looks for changed notes
 _PAUSE, _LATEST = 0.5, 15.0  # without a request before one; after which nobody waits for a pause
 _LINES = 10_000  # of one note
