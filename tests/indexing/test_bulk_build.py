@@ -150,6 +150,7 @@ def test_a_process_that_dies_ends_the_run_and_the_next_run_completes_it(
         with pytest.raises(IndexingError, match=r"ended before its time.*signal 9") as raised:
             refresh(v=vault)
     assert "rag index" in raised.value.hint
+    cut(1200, 1)
     refresh(v=vault)
     fresh = replace(config, data_dir=tmp_path / "fresh")
     cut(0, 1)

@@ -23,7 +23,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from urllib.parse import unquote, urlsplit
 
-from qdrant_client import QdrantClient, models
+from qdrant_client import models
 from qdrant_client.http.models import (
     CountRequest,
     CreateCollection,
@@ -37,6 +37,7 @@ from qdrant_client.http.models import (
     UpdateCollection,
     UpdateVectors,
 )
+from qdrant_client.local.qdrant_local import QdrantLocal
 
 from qdrant_shards import Shards
 
@@ -59,7 +60,7 @@ class QdrantServer:
         self.nodes = nodes
         self.is_ready = True
         self.compressed: list[str] = []  # the paths of the requests whose answers were
-        self.engine = QdrantClient(":memory:")
+        self.engine = QdrantLocal(":memory:")
         self.shards = Shards(self.engine)
         self.indexes: dict[str, dict[str, Any]] = {}  # the in-memory engine has none
         self.requests: list[tuple[str, str, dict[str, str]]] = []

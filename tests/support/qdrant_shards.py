@@ -9,8 +9,9 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-from qdrant_client import QdrantClient, models
+from qdrant_client import models
 from qdrant_client.http.models import CreateCollection, ScrollRequest, UpdateCollection
+from qdrant_client.local.qdrant_local import QdrantLocal
 
 Item = TypeVar("Item")
 
@@ -18,7 +19,7 @@ Item = TypeVar("Item")
 class Shards:
     """The shards of every collection of an engine."""
 
-    def __init__(self, engine: QdrantClient) -> None:
+    def __init__(self, engine: QdrantLocal) -> None:
         self._engine = engine
         self._numbers: dict[str, int] = {}
 
