@@ -427,10 +427,10 @@ class TestModels:
 
 class TestMeaning:
     @pytest.fixture
-    def searched(self, embed, with_ollama, write_notes, server):
-        """Search a planned query of an index with vectors."""
+    def searched(self, embed, with_ollama, write_notes, server, tmp_path):
+        """Search a planned query of an index with vectors, of the test's own."""
         config = with_ollama(chat_model="llama3.2", transform_timeout=2.0)
-        config = replace(config, planner=PlannerConfig(audit=False))
+        config = replace(config, data_dir=tmp_path / "data", planner=PlannerConfig(audit=False))
         embed(config, work=write_notes("work", NOTES["work"]))
 
         def run(query: str, full: bool = False, **given) -> tuple[Intent, SearchResponse]:
