@@ -32,11 +32,17 @@ print(*sys.modules)
 """
 
 
-def test_a_client_is_answered_from_a_bare_environment_and_the_root_folder(start_server):
+def test_a_client_is_answered_at_once_from_a_bare_environment_and_the_root_folder(start_server):
     one = start_server()
     assert "instructions" in one.ask(modern("server/discover"))["result"]
-    answer = one.ask(modern("tools/call", 2, **_SEARCH))
-    assert "work/Backups.md:9" in answer["result"]["content"][0]["text"]
+    one.send(*(modern("tools/call", id_, **_SEARCH) for id_ in range(30)))
+    one.send(modern("server/discover", 30))
+    answers = [one.answer() for _ in range(31)]
+    assert sorted(answer["id"] for answer in answers) == [*range(31)]
+    assert answers[-1]["id"] != 30, "however many came before"
+    texts = [a["result"]["content"][0]["text"] for a in answers if a["id"] < 30]
+    assert "work/Backups.md:9" in texts[0]
+    assert len({re.sub(r"\b[0-9a-f]{8}\b", "", text) for text in texts}) == 1
     assert one.end() == (0, [], "")
 
 
@@ -62,17 +68,6 @@ def test_nothing_heavy_is_imported_before_a_client_is_connected(bare_environment
     heavy = {"haystack", "numpy", "pydantic", "typer", "rich", "qdrant_edge", "httpx", "sqlite3"}
     assert not heavy & loaded
     assert "rag.config" not in ran.stdout.decode().split()
-
-
-def test_requests_are_answered_at_once_however_many_came_before(start_server):
-    one = start_server()
-    one.send(*(modern("tools/call", id_, **_SEARCH) for id_ in range(30)))
-    one.send(modern("server/discover", 30))
-    answers = [one.answer() for _ in range(31)]
-    assert sorted(answer["id"] for answer in answers) == [*range(31)]
-    assert answers[-1]["id"] != 30
-    texts = [a["result"]["content"][0]["text"] for a in answers if a["id"] < 30]
-    assert len({re.sub(r"\b[0-9a-f]{8}\b", "", text) for text in texts}) == 1
 
 
 def test_a_line_that_is_no_json_or_too_long_is_answered_once_and_the_next_one_too(start_server):
