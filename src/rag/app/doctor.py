@@ -26,7 +26,7 @@ from rag.app.index_state import count_changed, open_index
 from rag.app.program_start import BARE, program_start
 from rag.app.service import how_often, read_service
 from rag.app.watch_state import read_watcher
-from rag.clients.factory import chat_provider, embedding_provider, resolved
+from rag.clients.factory import chat_provider, embedding_provider, read, reader_name, resolved
 from rag.clients.protocols import ModelInfo, ModelProvider, ServerView
 from rag.config import RAGConfig, settings, unknown_in_environment
 from rag.exceptions import (
@@ -481,6 +481,18 @@ def check_vectors(examination: Examination) -> Iterator[CheckResult]:
             return
 
 
+def check_reader(examination: Examination) -> Iterator[CheckResult]:
+    """Tell whether the built-in reader works, where there is one and vectors for it to go by."""
+    if examination.embedded and (name := reader_name()):
+        text, began = "The lamp was lit in 1893.", time.monotonic()
+        if read("When was the lamp lit?", [(text, [(0, len(text))])]):
+            milliseconds = 1000 * (time.monotonic() - began)
+            yield _pass("reader", f"{name}: reads what may answer, {milliseconds:,.0f} ms")
+        else:
+            message = f"{name} does not run: questions are answered without it"
+            yield _warn("reader", message, "Install `rag` and onnxruntime again.")
+
+
 def _compare(examination: Examination, view: ServerView, limit: int) -> CheckResult:
     """Compare the vectors of chunks with new ones of their first sentences, while there is time."""
     from rag.index.searchable_text import sentence_texts
@@ -633,6 +645,7 @@ CHECKS: list[tuple[str, Callable[[Examination], Iterator[CheckResult]]]] = [
     ("chunks", check_chunks),
     ("ollama", check_servers),
     ("vectors", check_vectors),
+    ("reader", check_reader),
     ("qdrant", check_server),
     ("agents", check_agents),
     ("upkeep", check_upkeep),

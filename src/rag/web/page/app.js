@@ -268,7 +268,7 @@ class Turn {
     say(texts.thinking);
   }
 
-  sentence({ text, verdict, sources }) {
+  sentence({ text, verdict, sources, answer }) {
     if (verdict in this.count) this.count[verdict] += 1;
     if (verdict === "struck") {
       this.answer.append(make("span", { className: "struck", textContent: texts.struck }));
@@ -285,7 +285,13 @@ class Turn {
     this.ended = /\n$/.test(text);
     const span = make("span", { className: verdict });
     if (texts[verdict] && verdict !== "verified") span.title = texts[verdict];
-    write(span, line.slice(item ? item[0].length : 0).replace(/^#+\s*/, "").replace(/\s*\[(no source|出典なし)\]/, ""), this);
+    const shown = line.slice(item ? item[0].length : 0).replace(/^#+\s*/, "").replace(/\s*\[(no source|出典なし)\]/, "");
+    const at = answer ? shown.indexOf(answer) : -1;
+    write(span, at < 0 ? shown : shown.slice(0, at), this);
+    if (at >= 0) {
+      span.append(make("mark", { textContent: answer }));
+      write(span, shown.slice(at + answer.length), this);
+    }
     if (verdict === "quoted") for (const number of sources) span.append(" ", cite(number, false, this));
     if (verdict === "unsupported") span.append(" ", make("span", { className: "label", textContent: texts.unsupported }));
     this.block.append(span, " ");

