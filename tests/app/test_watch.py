@@ -43,7 +43,7 @@ class Scene:
     def __init__(self, config: RAGConfig, *outcomes: Outcome, seconds: float = 0.0) -> None:
         self.config, self.outcomes, self.seconds = config, [*outcomes], seconds
         self.is_real = not outcomes
-        self.now = 0.0
+        self.now, self.asleep = 0.0, 0.0
         self.runs: list[float] = []
         self.lines: list[str] = []
         self.warnings: list[str] = []
@@ -110,7 +110,7 @@ class Scene:
         return self.now
 
     def time(self) -> float:
-        return 1.8e9 + self.now
+        return 1.8e9 + self.now + self.asleep
 
     def pause(self, stopped: object, seconds: float) -> None:
         self.wait(seconds)
@@ -178,6 +178,10 @@ class TestWhenARunBegins:
         )
         assert max(early) < 10
         assert max(late) == gap, "what was saved waits for fifteen seconds at most"
+
+    def test_after_the_machine_slept(self, config, notes):
+        scene = Scene(config, NOTHING)
+        assert scene.watch(200, {100: lambda: setattr(scene, "asleep", 3600)}) == [0, 100]
 
     def test_for_embeddings_after_each_for_words_and_at_once_while_chunks_are_left(
         self, config, notes

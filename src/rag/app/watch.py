@@ -3,9 +3,9 @@
 What the system tells of files only says *when* to look. What changed is found by the ordinary run,
 `rag index`, in a process of its own with a low priority: the memory it takes is given back, and the
 watcher goes on whatever becomes of it. A run begins when nothing was told for 1.5 seconds, and at
-most 15 after the first word; at the start, every 15 minutes, and whenever something may have been
-missed. Runs spend a budget of processor time, which fills up while the watcher waits. No run
-forgets the notes of a folder that is not there.
+most 15 after the first word; at the start, every 15 minutes, after a sleep of the machine, and
+whenever something may have been missed. Runs spend a budget of processor time, which fills up while
+the watcher waits. No run forgets the notes of a folder that is not there.
 
 Such a run indexes words. A second process makes the embeddings after it, for as long as that takes:
 it holds no lock while a model is at work, so a note that is saved meanwhile is indexed at once.
@@ -52,6 +52,7 @@ _SHORT = 0.5  # the same, where that process is ours, which writes embeddings
 _RETRY = 60.0  # seconds after a run that failed
 _BEAT = 5.0  # seconds between two looks whether the folders are there, and after an error
 _WRITTEN = 60.0  # seconds between two heartbeats that are written down
+_JUMP = 10.0  # seconds by which the clocks differ more than before, when the machine slept
 _SLICE = 60.0  # seconds that one run embeds, before it is told what came of it
 _NICE = 5  # with 10 a saved note is found too late on a machine that is busy
 _INDEXED = (0, 5)  # exit codes; with 5 some note could not be read, and is named
@@ -223,6 +224,7 @@ class Watcher:
         self._look_at = self._rested_at = now  # when a run is due, and when it may be
         self._follow_at = now  # when to look whether the folders are there
         self._listened = self._written = now
+        self._drift = self._clock.time() - now
         self._saved, self._counted = _SAVED, now  # seconds of a processor, and when they were
         self._heard = 0  # events since it began to listen
         self._embed_at = inf  # when to have embeddings made
@@ -293,6 +295,10 @@ class Watcher:
             self._first, self._last = self._first or now, now
             self._heard += len(paths)
             self._status = replace(self._status, last_event=self._iso())
+        drift = self._clock.time() - now
+        if abs(drift - self._drift) > _JUMP:  # the machine slept, or somebody set its clock
+            self._look_at = now
+        self._drift = drift
         if self._stopped.is_set():
             return
         with suppress(Empty):
