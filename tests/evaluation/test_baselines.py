@@ -8,6 +8,7 @@ import pytest
 from rag.evaluation.comparison import check_writable, choose_run, load_runs, save_runs
 from rag.evaluation.run import METRICS, Outcome, Question, Run
 from rag.exceptions import UsageError
+from tables import rows
 
 QUESTION = Question("七", "更新", ("a.md",), ("b.md",), "ops")
 RUN = Run("lexical", [Outcome(QUESTION, ["work/a.md"], dict.fromkeys(METRICS, 1 / 3), 1.25)])
@@ -31,19 +32,17 @@ def test_the_file_says_how_each_question_went(saved):
     assert run["questions"][0]["metrics"]["mrr"] == 1 / 3
 
 
-@pytest.mark.parametrize(
-    ("text", "cause"),
-    [
-        ("", "not JSON"),
-        ("[" * 100_000, "not JSON"),
-        ("[]", "Input should be"),
-        ('{"schema": 2, "kind": "rag eval", "modes": {}}', "schema: Input should be 1"),
-        ('{"schema": 1, "kind": "rag eval"}', "modes: Field required"),
-        (
-            '{"schema": 1, "kind": "rag eval", "modes": {"lexical": {"questions": [1]}}}',
-            "modes.lexical.questions.0",
-        ),
-    ],
+@rows(
+    "text, cause",
+    ("", "not JSON"),
+    ("[" * 100_000, "not JSON"),
+    ("[]", "Input should be"),
+    ('{"schema": 2, "kind": "rag eval", "modes": {}}', "schema: Input should be 1"),
+    ('{"schema": 1, "kind": "rag eval"}', "modes: Field required"),
+    (
+        '{"schema": 1, "kind": "rag eval", "modes": {"lexical": {"questions": [1]}}}',
+        "modes.lexical.questions.0",
+    ),
 )
 def test_a_file_of_another_kind_is_refused_with_its_cause(tmp_path, text, cause):
     (tmp_path / "run.json").write_text(text, "latin-1")

@@ -1,5 +1,7 @@
 """Explanations: every score is taken apart until it adds up, term by term."""
 
+from itertools import product
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,6 +11,7 @@ from rag.pipelines import create_search_pipeline, search
 from rag.search.explanation import EXACT, PAIRS
 from rag.stores import get_document_store
 from rag.text.bm25 import FIELDS
+from tables import rows
 
 NOTES = {
     "deploy.md": "# Rolling back a deploy\n\nRolling back takes two minutes.\n\n"
@@ -72,8 +75,7 @@ def check(result) -> None:
     assert sum(why.fields.values()) == pytest.approx(parts, abs=NEAR)
 
 
-@pytest.mark.parametrize("chunks", [False, True], ids=["notes", "chunks"])
-@pytest.mark.parametrize("query", QUERIES)
+@rows("query, chunks", product(QUERIES, (False, True)))
 def test_it_adds_up(find, query, chunks):
     results = find(query, chunks=chunks).results
     assert results

@@ -1,12 +1,14 @@
 """Unicode's normal forms of any text."""
 
 import unicodedata
+from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.support.unicode_forms import compose
+from tables import rows
 
 MARKS = "\u0301\u0323\u0345\u3099\uff9e\u0f73\u05b0"
 FORMS = ["NFC", "NFKC", "NFD"]
@@ -18,8 +20,7 @@ def test_a_text_with_few_marks_on_a_letter_is_in_unicodes_form(form, text):
     assert compose(text, form) == unicodedata.normalize(form, text)
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("mark", ["\u0301\u0323", "\uff9e\u0323", "\u0f73\u0301", "\u0345"])
+@rows("form, mark", product(FORMS, ("\u0301\u0323", "\uff9e\u0323", "\u0f73\u0301", "\u0345")))
 def test_of_the_marks_on_a_letter_thirty_are_kept(form, mark):
     excess = "a" + mark * 20_000 + "b" + mark
     kept = "a" + (mark * 30)[:30] + "b" + mark

@@ -31,6 +31,7 @@ from rag.query import (
     SubQuestions,
 )
 from rag.query.llm import build_prompt
+from tables import rows
 
 Model = Callable[..., OllamaGenerator]
 QUERY = "How do I roll back a bad deploy?"
@@ -174,9 +175,7 @@ def test_it_never_waits_longer_than_its_timeout(server, model, kind):
     assert made.fallback == "llama3.2 gave no reply within 0.3 s"
 
 
-@pytest.mark.parametrize(
-    "result", [{}, None, {"replies": []}, {"replies": None}, {"replies": [3]}, {"replies": "text"}]
-)
+@rows("result", {}, None, {"replies": []}, {"replies": None}, {"replies": [3]}, {"replies": "text"})
 @each
 def test_results_that_are_none(result, call, fallback, useless):
     class Odd:

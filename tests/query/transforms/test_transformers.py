@@ -199,7 +199,7 @@ class TestFallbacks:
 
 
 @each
-@pytest.mark.parametrize("made", [None, 3, [None], ["x", 3]])
+@rows("made", None, 3, [None], ["x", 3])
 def test_a_callback_that_gives_no_text_is_a_type_error(transformer, made):
     with pytest.raises(TypeError, match="the callback must return a"):
         type(transformer)(lambda *given: made).transform(TALK)
