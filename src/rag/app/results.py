@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from rag.support.json_reports import hidden, nullable, optional
 from rag.text.messages import brief, plural, shortened
@@ -89,7 +89,9 @@ def result_of(result: SearchResult, index: IndexState, **more: Any) -> Result:
 def copied(kind: type[R], source: object, **more: Any) -> R:
     """Return a report of a kind. Its fields are taken from attributes and properties of the source
     with the same names; what the source lacks, or has otherwise, must be in `more`."""
-    names = [name for name in _names(kind) if name not in more and hasattr(source, name)]
+    names = [
+        name for name in _names(cast("Any", kind)) if name not in more and hasattr(source, name)
+    ]
     return kind(**{name: getattr(source, name) for name in names}, **more)
 
 

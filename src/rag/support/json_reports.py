@@ -83,7 +83,7 @@ def _marked_fields(kind: Any) -> list[tuple[Field[Any], str]]:
 
 
 def _members(value: Any) -> Iterator[tuple[str, Any]]:
-    for one, mark in _marked_fields(type(value)):
+    for one, mark in _marked_fields(value.__class__):
         held = getattr(value, one.name)
         if mark == HIDDEN or (mark == OPTIONAL and held == _default(one)):
             continue
