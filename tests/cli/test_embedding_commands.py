@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from ollama_server import OllamaServer, refused
-from tables import rows
 
 
 @pytest.fixture
@@ -94,7 +93,7 @@ class TestSearch:
         assert found.json["mode"] == "lexical"
         assert found.json["notices"][0].startswith("search is by words: ")
 
-    @rows("mode", "dense", "hybrid")
+    @pytest.mark.parametrize("mode", ["dense", "hybrid"])
     def test_asked_for_a_fault_is_an_error_without_a_trace(self, rag, embedded, server, mode):
         server.fail("/api/embed", "garbage", times=None)
         ran = rag("search", "rolling back", "--mode", mode)

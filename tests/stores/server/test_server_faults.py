@@ -15,7 +15,6 @@ from rag.config import StoreConfig
 from rag.exceptions import StoreConnectionError
 from rag.stores import QdrantServerDocumentStore
 from rag.stores.edge.shard import StoreError
-from tables import rows
 
 Store = QdrantServerDocumentStore
 WORDS = SparseEmbedding([1], [1.0])
@@ -76,18 +75,20 @@ def test_every_call_fails_in_the_same_way(server, store, kind, call):
     failure(store, call)
 
 
-@rows(
-    "status, message, hint",
-    (401, "does not accept the API key", "QDRANT_API_KEY"),
-    (403, "does not accept the API key", "QDRANT_API_KEY"),
-    (404, "error 404", "store.url"),
-    (301, "error 301", "store.url"),
-    (407, "error 407", "store.url"),
-    (413, "error 413", "max_request_size_mb"),
-    (429, "is busy", "later"),
-    (503, "is busy", "later"),
-    (500, "error 500", "log"),
-    (400, "error 400", "log"),
+@pytest.mark.parametrize(
+    ("status", "message", "hint"),
+    [
+        (401, "does not accept the API key", "QDRANT_API_KEY"),
+        (403, "does not accept the API key", "QDRANT_API_KEY"),
+        (404, "error 404", "store.url"),
+        (301, "error 301", "store.url"),
+        (407, "error 407", "store.url"),
+        (413, "error 413", "max_request_size_mb"),
+        (429, "is busy", "later"),
+        (503, "is busy", "later"),
+        (500, "error 500", "log"),
+        (400, "error 400", "log"),
+    ],
 )
 def test_a_refusal_says_what_to_do(server, store, status, message, hint):
     server.fail("status", status)
@@ -96,11 +97,17 @@ def test_a_refusal_says_what_to_do(server, store, status, message, hint):
     assert hint in error.hint
 
 
-@rows(
-    "kind, message",
-    *(("garbage", "not Qdrant's"), ("deep", "not Qdrant's"), ("deep_error", "error 500")),
-    *(("html", "not Qdrant's"), ("null", "not Qdrant's"), ("hangup", "broke the connection")),
-    ("cut", "broke the connection"),
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("garbage", "not Qdrant's"),
+        ("deep", "not Qdrant's"),
+        ("deep_error", "error 500"),
+        ("html", "not Qdrant's"),
+        ("null", "not Qdrant's"),
+        ("hangup", "broke the connection"),
+        ("cut", "broke the connection"),
+    ],
 )
 def test_what_was_wrong_is_told_apart(server, store, kind, message):
     server.fail(kind)
