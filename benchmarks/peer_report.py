@@ -39,7 +39,7 @@ its comparison in one run; `--help` says what it takes.
 - `quality.py`: ranking beside bm25s and SQLite FTS5; `--meaning FOLDER` with the built-in model
 - `right_first.py`: the right note first in seven languages, and nothing where there is nothing
 - `hostile_replies.py`: false sentences that the checker of answers lets pass
-- `answers.py`: quoted answers, refusals, calibration; `fit_answers.py` fits a reader
+- `answers.py`: quoted answers, refusals, calibration; `fit_answers.py` fits them to a reader
 - `related.py`: hidden links among related notes
 - `scores.py`: calibration of scores, and silence
 - `costs.py`, `call_paths.py`: commands in turns with another checkout; functions that run
