@@ -54,12 +54,15 @@ def with_exact_words(store: BaseDocumentStore, retrieval: Retrieval) -> Retrieva
     most = READ_ALONE if alone else max(READ, 2 * query.top_k)
     best = sorted(candidates, key=lambda c: (-c.score, c.id))[:most]
     read = {d.id: d for d in store.get_documents([c.id for c in best])}
-    texts = {identity: searched(document) for identity, document in read.items()}
+    is_read = forms or query.is_doubted  # pairs are looked for in another form of the texts
+    texts = {key: searched(document) for key, document in read.items() if is_read}
     by_words = not plain and not any(c.meaning or any(c.gains) for c in candidates)
     if query.is_doubted and by_words and not _are_about(texts.values(), query.meant):
         return replace(retrieval, candidates=())
 
-    gains = {key: sum(t.score for t in form_gains(texts[key], forms, rarity)) for key in read}
+    gains = dict.fromkeys(read, 0.0)
+    if forms:
+        gains = {key: sum(t.score for t in form_gains(texts[key], forms, rarity)) for key in read}
     few = sum(gain > 0 for gain in gains.values()) < query.top_k
     if alone and few and len(candidates) >= query.chunk_limit:
         ids = {candidate.id for candidate in candidates}
