@@ -25,7 +25,6 @@ from rag.app.notes import Limits, get_note, notes_like
 from rag.app.notes.lines import MatchingLines, holds_text, is_task, matching_lines
 from rag.app.results import missing_words
 from rag.exceptions import ArgumentError, NotFoundError, RAGError, UsageError
-from rag.mcp.calls import Call
 from rag.mcp.prompts import TEMPLATE
 from rag.search.matching_line import excerpt
 from rag.support.file_kinds import place_of
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from rag.app.status import StatusReport
     from rag.app.workspace import Workspace
     from rag.index.note_rows import NoteRow
+    from rag.mcp.protocol import Call
     from rag.mcp.requests import Ask, Get, GetMany, Related, Search, Status
     from rag.search.results import SearchResult
 
