@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from haystack.components.generators.chat import MockChatGenerator
 
-from rag.app.audit import replay
+from rag.app.plan import replay
 from rag.config import PlannerConfig, RAGConfig
 from rag.index.lookup import open_manifest
 from rag.index.manifest import ManifestCatalogue

@@ -11,17 +11,17 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, TypeGuard
 
 from rag import __version__
 from rag.app.library import Library
 from rag.exceptions import ArgumentError, NotFoundError, RAGError
+from rag.mcp import Call as Call
+from rag.mcp import CancelledCall
 from rag.mcp.prompts import PROMPTS, TEMPLATE, get_prompt
 from rag.support.runtime_folder import UntrustedError, folder, open_file
 
@@ -60,7 +60,6 @@ _LISTS: dict[str, Any] = {
     "prompts/list": {"prompts": [*PROMPTS], **_HOUR},
 }
 _REMEMBERED = 2_000  # bytes
-_PAUSE = 0.25  # seconds between two notifications of progress
 _SLOW = ("tools/call", "resources/read")
 
 Message = dict[str, Any]
@@ -74,37 +73,6 @@ class ProtocolError(Exception):
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)
         self.code, self.data = code, data
-
-
-class CancelledCall(Exception):
-    """Nobody wants the answer any more."""
-
-
-@dataclass
-class Call:
-    """A request while it is answered; `notify` is given how far it is, a number that rises, and a
-    line on it, where somebody wants to know."""
-
-    notify: Callable[[float, str], None] | None = None
-    is_cancelled: bool = False
-    _steps: int = field(default=0, init=False)
-    _notified: float = field(default=0.0, init=False)
-
-    def cancel(self) -> None:
-        """Say that nobody wants the answer any more."""
-        self.is_cancelled = True
-
-    def check(self) -> None:
-        """Go on only where the answer is wanted."""
-        if self.is_cancelled:
-            raise CancelledCall
-
-    def progress(self, message: str) -> None:
-        """Tell how far the answer is, a few times a second at most."""
-        self._steps += 1
-        if self.notify and time.monotonic() - self._notified >= _PAUSE:
-            self._notified = time.monotonic()
-            self.notify(float(self._steps), message)
 
 
 class Dispatcher:

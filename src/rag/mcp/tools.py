@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from rag.app.status import StatusReport
     from rag.app.workspace import Workspace
     from rag.index.note_rows import NoteRow
-    from rag.mcp.protocol import Call
+    from rag.mcp import Call
     from rag.mcp.requests import Ask, Get, GetMany, Related, Search, Status
     from rag.search.results import SearchResult
 

@@ -14,8 +14,7 @@ from rag.exceptions import UsageError
 from rag.text.messages import plural, shortened
 
 if TYPE_CHECKING:
-    from rag.app.audit import AuditReport, Replay
-    from rag.app.plan import TransformReport
+    from rag.app.plan import AuditReport, Replay, TransformReport
 
 _QUERY = argument("QUERY", "What to look for; `-` reads it from stdin.")
 
@@ -112,8 +111,8 @@ def audit(
     rag audit mwq7q1aj               show a record with all that models said
     rag audit --replay mwq7q1aj
     """
-    from rag.app.audit import find_record, list_records
-    from rag.app.audit import replay as plan_again
+    from rag.app.plan import find_record, list_records
+    from rag.app.plan import replay as plan_again
 
     if bool(record_id) + (replay is not None) + bool(last or since) > 1:
         raise UsageError("ID, --replay and --last or --since exclude each other", hint="Use one.")
