@@ -121,7 +121,7 @@ _REPORTS = {
     "related": "related.RelatedReport notes.LinksReport",
     "plan": "plan.PlanReport",
     "transform": "plan.TransformReport",
-    "audit": "audit.AuditReport audit.RecordReport audit.Replay",
+    "audit": "plan.AuditReport plan.RecordReport plan.Replay",
     "eval": "evaluate.EvaluationReport",
     "index": "sync.SyncReport sync.SyncCopy",
     "status": "status.StatusReport",

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rag.app.index_state import IndexState, check_vaults
 from rag.app.workspace import Workspace
@@ -93,15 +94,10 @@ def evaluate(
 
 
 def _mode_report(run: Run, baseline: Mapping[str, Run] | None) -> ModeReport:
-    figures = {**summaries(run.outcomes), "score_auc": score_auc(run.outcomes), "run": run}
-    if baseline is None:
-        return ModeReport(**figures)
-    before = choose_run(dict(baseline), run.mode)
-    compared = compare(before.outcomes, run.outcomes)
-    return ModeReport(
-        **figures,
-        comparison=compared.differences,
-        worse=compared.worse,
-        compared=compared,
-        compared_with=before.mode,
-    )
+    facts: dict[str, Any] = {"score_auc": score_auc(run.outcomes), "run": run}
+    if baseline is not None:
+        before = choose_run(dict(baseline), run.mode)
+        compared = compare(before.outcomes, run.outcomes)
+        facts |= {"comparison": compared.differences, "worse": compared.worse}
+        facts |= {"compared": compared, "compared_with": before.mode}
+    return ModeReport(**summaries(run.outcomes), **facts)

@@ -42,10 +42,9 @@ def link_to(template: str, file: Path, line: int, heading: str = "", page: int =
         section = f"%23{quote(heading, safe='')}" if heading else ""
         section = f"%23page={page}" if page else section
         return f"obsidian://open?path={quote(os.fsencode(file), safe='')}{section}"
-    link = template
     for name, value in (("{path}", path), ("{line}", str(line)), ("{col}", "1")):
-        link = link.replace(name, value)
-    return link
+        template = template.replace(name, value)
+    return template
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,11 +75,8 @@ class IndexState:
 
     def file(self, result: SearchResult) -> Path:
         """Return where a result's note is on disk."""
-        return Path(self._file(result))
-
-    def _file(self, result: SearchResult) -> str:
         file = self.odd_files.get((result.vault, result.file_path), result.file_path)
-        return os.path.join(self.roots.get(result.vault, ""), file)  # noqa: PTH118
+        return Path(self.roots.get(result.vault, ""), file)
 
     def mark_gone(self, results: Iterable[SearchResult]) -> None:
         """Mark the results whose files are gone, by one look at each; of a vault whose folder is
@@ -90,7 +86,7 @@ class IndexState:
             root = self.roots.get(result.vault, "")
             if is_here.setdefault(root, bool(root) and os.path.isdir(root)):  # noqa: PTH112
                 try:
-                    os.stat(self._file(result))  # noqa: PTH116
+                    self.file(result).stat()
                 except (FileNotFoundError, NotADirectoryError):
                     result.gone = True
                 except OSError:  # it may not be looked at, and may well be there
@@ -161,16 +157,16 @@ def read_state(manifest: Manifest, config: RAGConfig, changed: int | None = None
     notes changed."""
     notes, chunks = manifest.kept_totals()
     if not config.search.freshness:
-        stale = None
-    else:
-        stale = count_changed(manifest, config) if changed is None else changed
+        changed = None
+    elif changed is None:
+        changed = count_changed(manifest, config)
     return IndexState(
         notes=notes,
         chunks=chunks,
         indexed_at=manifest.get("indexed_at"),
         roots=manifest.vaults(),
         tags=manifest.catalogue.tags(),
-        changed=stale,
+        changed=changed,
         odd_files=manifest.odd_files(),
         uri=config.links.uri,
     )

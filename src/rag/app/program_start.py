@@ -86,16 +86,16 @@ def client_config(client: str, config: RAGConfig) -> ClientConfig:
         words = ["claude", "mcp", "add", "--scope", "user", NAME, *given, "--", command, *arguments]
         text = join(words)
     elif client == "codex":
-        variables = [f"{name} = {_toml(value)}" for name, value in start.environment.items()]
-        text = f"[mcp_servers.{NAME}]\ncommand = {_toml(command)}\nargs = {_toml(arguments)}\n"
-        text += f"env = {{ {', '.join(variables)} }}"
+        variables = [f"{name} = {toml_value(value)}" for name, value in start.environment.items()]
+        text = f"[mcp_servers.{NAME}]\ncommand = {toml_value(command)}\n"
+        text += f"args = {toml_value(arguments)}\nenv = {{ {', '.join(variables)} }}"
     else:
         kind = {"type": "stdio"} if client == "vscode" else {}
         text = json.dumps({key: {NAME: {**kind, **server}}}, ensure_ascii=False, indent=2)
     return ClientConfig(client, text, place)
 
 
-def _toml(value: str | list[str]) -> str:
+def toml_value(value: str | list[str]) -> str:
     """Return a text, or a list of texts, in TOML, whose escapes are those of JSON."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 

