@@ -138,7 +138,6 @@ def model_of(kind: Any) -> type[BaseModel]:
 
 
 def _refusal(error: Mapping[str, Any], names: list[str]) -> ArgumentError:
-    """Return an error of pydantic in words."""
     name = ".".join(map(str, error["loc"]))[:100]
     hint = f"The arguments are: {', '.join(names) or 'none'}."
     if error["type"] == "extra_forbidden":

@@ -221,14 +221,11 @@ def unknown_tags(tags: list[str], intent: Intent | None, state: IndexState) -> I
 
 
 def _near_tags(tags: list[str], state: IndexState) -> Iterator[str]:
-    from difflib import get_close_matches
-
     from rag.vault import normalize_tags
 
     for name in (next(iter(normalize_tags([tag])), "") for tag in tags):
         if name not in state.tags:
-            near = get_close_matches(name, list(state.tags), _NEAR, 0.6)
-            yield f"no note has the tag #{name}" + _also(f"#{one}" for one in near)
+            yield f"no note has the tag #{name}" + _near(name, state.tags, mark="#")
 
 
 def unknown_paths(manifest: Manifest, filters: QueryFilters) -> Iterator[str]:
@@ -243,8 +240,6 @@ def unknown_paths(manifest: Manifest, filters: QueryFilters) -> Iterator[str]:
 
 def unknown_properties(manifest: Manifest, query: str, filters: QueryFilters) -> Iterator[str]:
     """Yield which properties, or values of one, no note has that a query or filters want."""
-    from difflib import get_close_matches
-
     from rag.query.syntax import parse_query
     from rag.query.values import is_comparison, value_test
     from rag.search.components.query_analyzer import known_properties
@@ -255,16 +250,19 @@ def unknown_properties(manifest: Manifest, query: str, filters: QueryFilters) ->
     for name, value in [*wanted, *((one.field, one.value) for one in typed if not one.negated)]:
         fields = catalogue.fields()
         if name not in fields:
-            near = get_close_matches(name, fields, _NEAR, 0.6)
-            yield f"no note has the property {brief(name)!r}" + _also(map(brief, near))
+            yield f"no note has the property {brief(name)!r}" + _near(name, fields)
         elif not catalogue.bearing(name, value_test(value)):
-            values = catalogue.values(name, _MOST_VALUES)
-            if not is_comparison(value):
-                values = get_close_matches(value, values, _NEAR, 0.5)
-            near = values[:_NEAR]
-            yield f"no note has the {brief(name)} {brief(value)!r}" + _also(map(brief, near))
+            values, near = (
+                catalogue.values(name, _MOST_VALUES),
+                "" if is_comparison(value) else value,
+            )
+            yield f"no note has the {brief(name)} {brief(value)!r}" + _near(near, values, 0.5)
 
 
-def _also(near: Iterable[str]) -> str:
-    names = ", ".join(near)
+def _near(name: str, among: Iterable[str], least: float = 0.6, mark: str = "") -> str:
+    """Return which names are near to one, as the end of a message; without one, the first."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, [*among], _NEAR, least) if name else [*among][:_NEAR]
+    names = ", ".join(f"{mark}{brief(one)}" for one in near)
     return f"; near: {names}" if names else ""

@@ -45,7 +45,6 @@ def _are_built_in(names: Any, _place: Place | None = None) -> bool:
 
 
 def _are_own_routes(table: dict[str, Any], _place: Place) -> bool:
-    """Return whether routes hold words, vaults, modes and built-in transforms alone."""
     routes = [route for route in table.values() if isinstance(route, dict)]
     return all({*r} <= {*ROUTE} and _are_built_in(r.get("transforms", [])) for r in routes)
 

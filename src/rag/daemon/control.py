@@ -102,7 +102,6 @@ def stop() -> list[int]:
 
 
 def _end(path: str) -> list[int]:
-    """End the warm process that listens somewhere, if one does; return its number."""
     try:
         with closing(place.connect(path, _ANSWER)) as connection:
             there = _ask(connection, "stop")

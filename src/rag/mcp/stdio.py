@@ -115,7 +115,6 @@ class _Server:
             call.is_cancelled = True
 
     def _read(self) -> bytes:
-        """Return what the client sends next; nothing at the end, or when the client is gone."""
         while self._is_wanted():
             if select.select([self._source], [], [], _LOOK)[0]:
                 return os.read(self._source, 1 << 16)

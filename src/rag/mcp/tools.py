@@ -271,7 +271,6 @@ def _hit(number: int, result: Result, searched: str) -> str:
 
 
 def _search_notices(reports: list[SearchReport]) -> Iterator[str]:
-    """Yield what there is to know of how it was searched."""
     for report in reports:
         if report.plan:
             yield f"understood as: {report.plan.understood}"
@@ -282,7 +281,6 @@ def _search_notices(reports: list[SearchReport]) -> Iterator[str]:
 
 
 def _search_lines(library: Library, asked: Search, skipped: int, call: Call) -> ToolResult:
-    """Return one page of the notes that have lines with a text, or tasks, and those lines."""
     text = asked.text.strip("\n")
     test = is_task(asked.tasks) if asked.tasks else holds_text(text)
     named = f"{asked.tasks} tasks" if asked.tasks else f'lines with "{brief(text, 200)}"'

@@ -136,7 +136,6 @@ def _print(report: EvaluationReport) -> None:
 
 
 def _table(rows: Sequence[tuple[str, ...]], names: list[str]) -> Table:
-    """Return a table of names and figures, with its heads as the first row."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))

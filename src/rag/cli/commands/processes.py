@@ -104,7 +104,6 @@ def _go_on() -> None:
 
 
 def _watcher(given: Given, tell: Callable[[str], object]) -> Watcher:
-    """Return a watcher that tells of its runs by `tell`, and of what goes wrong on stderr."""
     from rag.app.watch import Watcher
 
     return Watcher(given.config, tell, lambda line: say(f"rag: {line}"), given.config_options)
@@ -112,7 +111,6 @@ def _watcher(given: Given, tell: Callable[[str], object]) -> Watcher:
 
 @contextmanager
 def _watching(given: Given) -> Iterator[None]:
-    """Watch beside something else, as soon as no other process does."""
     watcher = _watcher(given, lambda line: None)
     thread = threading.Thread(target=watcher.run_when_free, name="watcher", daemon=True)
     thread.start()

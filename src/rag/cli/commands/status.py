@@ -90,7 +90,6 @@ def _status_lines(found: StatusReport, config: RAGConfig) -> Iterator[str]:
 
 
 def _files(files: VaultFiles, ocr: bool) -> Iterator[str]:
-    """Yield how many files are indexed or not, where a vault holds others than Markdown."""
     others = {reason: count for reason, count in files.left_out.items() if reason != HIDDEN}
     if others or {*files.indexed} - {"markdown"}:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in files.indexed.items())
@@ -110,7 +109,6 @@ def _files(files: VaultFiles, ocr: bool) -> Iterator[str]:
 
 
 def _embedding(made: Embedded) -> Iterator[str]:
-    """Yield how many chunks have a vector, and how long the others take."""
     readable, left = made.readable, made.unreadable
     line = f"vectors   {made.embedded:,} of {plural(readable, 'chunk')}, by {made.space.model}"
     line += f" ({made.runtime})" if made.runtime else ""

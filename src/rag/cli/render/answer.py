@@ -153,7 +153,6 @@ class AnswerPrinter:
             self._say_how(answer)
 
     def _print_notes(self, answer: Answer) -> None:
-        """Print how many notes there are, and those that are named; or a day, and what says so."""
         about = answer.notes
         assert about
         is_named = bool(answer.sources) and (self._sources or about.asked == "list")
@@ -202,7 +201,6 @@ def exit_code(answer: Answer) -> int:
 
 
 def _summary(answer: Answer) -> str:
-    """Return one line on a model's answer: who wrote it, how long it took, what to think of it."""
     parts = [answer.model]
     if tokens := answer.usage.get("tokens"):
         parts.append(f"{tokens:,} tokens")

@@ -108,7 +108,6 @@ def _csv(report: SearchReport, full: bool) -> str:
 
 
 def _markdown(report: SearchReport, full: bool) -> Iterator[str]:
-    """Yield a numbered list of links, each with its text as a quotation."""
     for one in report.results:
         where = " › ".join([one.hit.place(), *one.heading[1:]])
         score = f" ({one.score:.2f})" if one.score else ""
@@ -132,7 +131,6 @@ def _text_of(one: Result, report: SearchReport, full: bool) -> str:
 
 
 def _lines(report: SearchReport, _full: bool) -> Iterator[str]:
-    """Yield `path:line:text` for each hit that is there, lines around it as grep does."""
     from rag.app.notes.lines import Excerpt, line_text
 
     for number, one in enumerate(one for one in report.results if not one.gone):

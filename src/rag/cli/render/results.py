@@ -105,7 +105,6 @@ def _line(line: str, query: str) -> Text:
 
 
 def _notes(result: Result) -> Iterator[str]:
-    """Yield what else there is to say of a result: what it stands for, and why it stands there."""
     if result.duplicates:
         first, more = result.duplicates[:2], len(result.duplicates) - 2
         yield f"= says the same as {', '.join(first)}{f' and {more} more' if more > 0 else ''}"
