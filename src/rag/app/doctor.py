@@ -165,12 +165,11 @@ def run_checks(config: RAGConfig) -> Iterator[CheckResult]:
         except BaseException as error:  # a panic of the engine is no Exception
             if is_readable and isinstance(error, OSError) and error.filename:
                 is_readable = False
-                folder = quote(str(config.data_dir))
-                mend = (
-                    f"`chmod -R u+rwX {folder}` makes it readable, or RAG_DATA_DIR names another."
-                )
+                hint = _DATA_DIR
+                if isinstance(error, PermissionError):
+                    chmod = f"`chmod -R u+rwX {quote(str(config.data_dir))}`"
+                    hint = f"{chmod} makes it readable, or RAG_DATA_DIR names another."
                 message = f"{error.filename} cannot be read: {error.strerror}"
-                hint = mend if isinstance(error, PermissionError) else _DATA_DIR
                 yield _fail("data folder", message, hint)
             else:
                 text, *_ = str(error).split("\n")
@@ -427,11 +426,10 @@ def _check_model(
         status = "fail" if is_chosen and isinstance(model, ModelMissingError) else status
         return _from_error(name, model, status, server=url)
     facts: dict[str, Any] = {"server": url, "model": model.name}
-    if is_chat:
-        facts |= {"context": model.limit, "fixed": model.is_named}
-    else:
-        facts |= {"digest": shortened(model.digest), "context": model.limit}
-        facts["dimension"] = model.dimension
+    if not is_chat:
+        facts["digest"] = shortened(model.digest)
+    facts["context"] = model.limit
+    facts |= {"fixed": model.is_named} if is_chat else {"dimension": model.dimension}
     if model.unfit:
         return _from_error(name, model.unfit, **facts)
     at, reads = f"{model.name} at {url}", f"reads {model.limit:,} tokens" if model.limit else ""
@@ -461,10 +459,8 @@ def check_vectors(examination: Examination) -> Iterator[CheckResult]:
     space, provider = embedded.space, embedding_provider(examination.config, maker(embedded))
     facts = {**to_json(embedded), "digest": shortened(space.digest)}
     if not provider.is_configured:
-        message = (
-            f"the index has vectors that are not used: search by meaning needs {provider.lacking}"
-        )
-        yield _pass(name, message, **facts)
+        unused = "the index has vectors that are not used: search by meaning needs"
+        yield _pass(name, f"{unused} {provider.lacking}", **facts)
         return
     if not space.is_configured(provider):
         yield _fail(name, str(other_model(space, provider)), _MAKE_ANEW, **facts)

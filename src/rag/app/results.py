@@ -252,17 +252,15 @@ def unknown_properties(manifest: Manifest, query: str, filters: QueryFilters) ->
         if name not in fields:
             yield f"no note has the property {brief(name)!r}" + _near(name, fields)
         elif not catalogue.bearing(name, value_test(value)):
-            values, near = (
-                catalogue.values(name, _MOST_VALUES),
-                "" if is_comparison(value) else value,
-            )
-            yield f"no note has the {brief(name)} {brief(value)!r}" + _near(near, values, 0.5)
+            values = catalogue.values(name, _MOST_VALUES)
+            near = _near(None if is_comparison(value) else value, values, 0.5)
+            yield f"no note has the {brief(name)} {brief(value)!r}{near}"
 
 
-def _near(name: str, among: Iterable[str], least: float = 0.6, mark: str = "") -> str:
-    """Return which names are near to one, as the end of a message; without one, the first."""
+def _near(name: str | None, among: Iterable[str], least: float = 0.6, mark: str = "") -> str:
+    """Return the end of a message: which names are near to one; without one, the first."""
     from difflib import get_close_matches
 
-    near = get_close_matches(name, [*among], _NEAR, least) if name else [*among][:_NEAR]
-    names = ", ".join(f"{mark}{brief(one)}" for one in near)
+    near = [*among] if name is None else get_close_matches(name, [*among], _NEAR, least)
+    names = ", ".join(f"{mark}{brief(one)}" for one in near[:_NEAR])
     return f"; near: {names}" if names else ""

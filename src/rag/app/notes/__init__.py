@@ -382,7 +382,6 @@ def find_named(
 
     Besides the names of `find_note` it may be a wiki link; a name and `#heading`, or lines; or a
     path from a folder. A note whose own name reads like one of these goes first.
-
     """
     link = _LINK.match(name.strip())
     missing: list[NotFoundError] = []
