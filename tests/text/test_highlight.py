@@ -16,6 +16,7 @@ def marked(text: str, query: str) -> list[str]:
     "text, query, expected",
     ("Linking notes, a link.", "how do I link", ["Linking", "link"]),
     ("Export as PDF or ＰＤＦ", "pdf", ["PDF", "ＰＤＦ"]),
+    ("The fern is dying.", "die", ["dying"]),
     ("café Cafe", "cafe", ["café", "Cafe"]),
     ("内部リンクの作り方", "リンク", ["リンク"]),
     ("プラグインとﾌﾟﾗｸﾞｲﾝ", "プラグイン", ["プラグイン", "ﾌﾟﾗｸﾞｲﾝ"]),

@@ -32,6 +32,8 @@ def test_words_that_only_ask_have_neighbours_too():
 def test_neighbours_are_found_in_any_form_but_in_their_order():
     assert held("It linked notes.", "linking note") == {"linking note"}
     assert held("Notes are linked.", "linking note") == set()
+    assert held("A happy day.", "happy days") == {"happy days"}
+    assert held("Un café crème.", "cafe creme") == {"cafe creme"}
 
 
 @rows(
