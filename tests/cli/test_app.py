@@ -33,7 +33,7 @@ def test_usage_errors_give_2_and_a_hint_on_stderr(rag, arguments):
 @rows(
     "typed, told",
     [
-        ("search x --full --context 2", "--full and --context"),
+        ("search x --full --context 0", "--full and --context"),
         ("related x --all-vaults --vault work", "--all-vaults and --vault"),
         ("index --dry-run --no-embed", "--dry-run and --no-embed"),
         ("index --to-server --prune", "--to-server and --prune"),

@@ -94,6 +94,10 @@ class TestNamesOnDisk:
         assert rag("search", "nfdneedle", "--paths").out.strip() == str(vault / name)
         assert rag("get", "ガイド", "--paths").out.strip() == str(vault / name)
 
+    def test_a_vault_is_named_in_either_form(self, rag, write_notes):
+        rag("index", write_notes("Café", {"a.md": "zebra"}))
+        assert rag("search", "zebra", "--vault", unicodedata.normalize("NFD", "Café")).code == 0
+
     def test_paths_are_byte_for_byte_those_of_the_disk(self, rag, write_notes, environment):
         vault = write_notes("v", {})
         raw = os.fsencode(vault) + b"/\xff\xfe.md"

@@ -34,9 +34,10 @@ class TestSyntax:
     def test_nothing_found_names_the_path_that_no_note_has(self, rag, library):
         ran = rag("search", "backups", "--path", "./nowhere", "--path", "**")
         assert "no note has a path that matches" not in ran.err
-        ran = rag("search", "backups", "--path", "nowhere/")
+        ran = rag("search", "backups", "--path", "nowhere/", "--path", "!attic/")
         assert (ran.code, ran.out) == (1, "")
         assert "no note has a path that matches 'nowhere/'" in ran.err
+        assert "attic" not in ran.err
 
     @rows("query", "backups vault:wrok", "-vault:wrok backups")
     def test_an_unknown_vault_gives_2_with_the_nearest(self, rag, library, query):

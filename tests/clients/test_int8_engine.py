@@ -23,6 +23,7 @@ TEXTS = [
     "a",
     "",
     "word " * 30,
+    "two  words   with  blanks",
     "猫が好き。" * 10,
 ]
 
