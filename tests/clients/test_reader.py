@@ -48,6 +48,8 @@ def test_finds_the_best_span_within_each_range(reader):
     assert first.end <= 30 and first.score < second.score
     assert LAMP[second.begin : second.end] == "Ada Quill"
     assert beyond is None
+    [cut] = read(reader, "Who lit the lamp?", LAMP, (LAMP.index("da Quill"), len(LAMP))).spans
+    assert LAMP[cut.begin : cut.end] == "da Quill"
 
 
 def test_reads_texts_of_several_lengths_together_as_alone(reader):

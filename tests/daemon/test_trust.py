@@ -77,6 +77,12 @@ class TestFolder:
         assert b"others may enter" in done.stderr
         assert own.sockets() == []
 
+    def test_a_lock_that_is_a_link_is_not_followed(self, own, tmp_path):
+        Path(place.socket_path()).with_suffix(".lock").symlink_to(tmp_path / "elsewhere")
+        with pytest.raises(OSError, match="symbolic link"):
+            take(place.socket_path())
+        assert not (tmp_path / "elsewhere").exists()
+
     def test_it_is_made_for_the_user_alone(self, daemon):
         daemon.launch()
         assert (daemon.folder / "rag").stat().st_mode & 0o777 == 0o700
