@@ -39,6 +39,7 @@ def test_usage_errors_give_2_and_a_hint_on_stderr(rag, arguments):
         ("index --to-server --prune", "--to-server and --prune"),
         ("service install --watch --http", "--watch and --http"),
         ("service install --http --every 2h", "--http and --every"),
+        ("serve --http --socket s --port 0", "--socket and --port"),
         ("trust --list --remove", "--list and --remove"),
     ],
 )

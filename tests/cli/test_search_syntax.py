@@ -37,6 +37,12 @@ class TestSyntax:
         ran = rag("search", "backups", "--path", "nowhere/", "--path", "!attic/")
         assert (ran.code, ran.out) == (1, "")
         assert "no note has a path that matches 'nowhere/'" in ran.err
+        ran = rag("ask", "--no-model", "backups?", "--path", "nowhere/")
+        assert "no note has a path that matches 'nowhere/'" in ran.err
+
+    def test_nothing_found_says_that_no_file_of_a_kind_is_indexed(self, rag, library):
+        ran = rag("search", "backups", "--type", "pdf")
+        assert (ran.code, "no pdf file is indexed" in ran.err) == (1, True)
         assert "attic" not in ran.err
 
     @rows("query", "backups vault:wrok", "-vault:wrok backups")

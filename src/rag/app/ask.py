@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rag.app.index_state import IndexState, check_vaults
 from rag.app.requests import AskRequest, ChatRequest, with_model
-from rag.app.results import Plan, Result, copied, plan_of, result_of, unknown_tags
+from rag.app.results import Plan, Result, copied, plan_of, result_of, unmatched
 from rag.app.workspace import Workspace
 from rag.qa.answer import Citation, Quote
 from rag.qa.pipeline import ask as run_ask
@@ -171,8 +171,10 @@ def ask(
     )
     state.mark_gone([*answer.sources, *answer.near])
     answer.notices = [*read.notices, *answer.notices]
-    if answer.tags and not answer.found:
-        answer.notices += unknown_tags(answer.tags, read.plan, state)
+    if not answer.found:
+        with workspace.manifest() as manifest:
+            question, plan = request.question, read.plan
+            answer.notices += unmatched(manifest, question, filters, answer.tags, plan, state)
     return AnswerReport(
         question=request.question,
         written=written_answer(answer, state, request.think),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from rag.support.file_kinds import KINDS
 from rag.support.json_reports import hidden, nullable, optional
 from rag.text.messages import brief, plural, shortened
 from rag.vault.chunking import note_id
@@ -214,8 +215,25 @@ def missing_names(intent: Intent, state: IndexState) -> Iterator[str]:
             yield f"no note has {named.words}"
 
 
-def unknown_tags(tags: list[str], intent: Intent | None, state: IndexState) -> Iterator[str]:
-    """Yield which of the tags that filter no note has, as far as `missing_names` does not."""
+def unmatched(
+    manifest: Manifest,
+    query: str,
+    filters: QueryFilters,
+    tags: list[str],
+    intent: Intent | None,
+    state: IndexState,
+) -> Iterator[str]:
+    """Yield which tags, paths and properties that a query and its filters want no note has.
+
+    :param tags: all that filter.
+    """
+    yield from _unknown_tags(tags, intent, state)
+    yield from _unknown_paths(manifest, filters)
+    yield from _unknown_properties(manifest, query, filters)
+
+
+def _unknown_tags(tags: list[str], intent: Intent | None, state: IndexState) -> Iterator[str]:
+    """Yield which of the tags no note has, as far as `missing_names` does not."""
     named = {one.words for one in intent.plan.out_of_scope} if intent else {}
     return _near_tags([tag for tag in tags if tag not in named], state)
 
@@ -228,7 +246,7 @@ def _near_tags(tags: list[str], state: IndexState) -> Iterator[str]:
             yield f"no note has the tag #{name}" + _near(name, state.tags, mark="#")
 
 
-def unknown_paths(manifest: Manifest, filters: QueryFilters) -> Iterator[str]:
+def _unknown_paths(manifest: Manifest, filters: QueryFilters) -> Iterator[str]:
     """Yield which of the patterns that filter match no note's path."""
     from rag.search.understanding.query_conditions import Places
 
@@ -238,7 +256,7 @@ def unknown_paths(manifest: Manifest, filters: QueryFilters) -> Iterator[str]:
             yield f"no note has a path that matches {brief(glob)!r}"
 
 
-def unknown_properties(manifest: Manifest, query: str, filters: QueryFilters) -> Iterator[str]:
+def _unknown_properties(manifest: Manifest, query: str, filters: QueryFilters) -> Iterator[str]:
     """Yield which properties, or values of one, no note has that a query or filters want."""
     from rag.query.syntax import parse_query
     from rag.query.values import is_comparison, value_test
@@ -249,7 +267,9 @@ def unknown_properties(manifest: Manifest, query: str, filters: QueryFilters) ->
     wanted = [*(filters.values or {}).items()]
     for name, value in [*wanted, *((one.field, one.value) for one in typed if not one.negated)]:
         fields = catalogue.fields()
-        if name not in fields:
+        if name == "type" and value in KINDS and not catalogue.bearing(name, value_test(value)):
+            yield f"no {value} file is indexed"
+        elif name not in fields:
             yield f"no note has the property {brief(name)!r}" + _near(name, fields)
         elif not catalogue.bearing(name, value_test(value)):
             values = catalogue.values(name, _MOST_VALUES)

@@ -16,9 +16,7 @@ from rag.app.results import (
     copied,
     plan_of,
     result_of,
-    unknown_paths,
-    unknown_properties,
-    unknown_tags,
+    unmatched,
 )
 from rag.app.workspace import Workspace
 from rag.search.pipeline import create_search_pipeline
@@ -129,9 +127,8 @@ def _left_out_by(
         if is_dated and (count := manifest.count_without_date(filters.vaults)):
             yield f"left out: {plural(count, 'note')} without a date"
         if not response.results:
-            yield from unknown_tags(response.tags, intent, workspace.state)
-            yield from unknown_paths(manifest, filters)
-            yield from unknown_properties(manifest, response.query, filters)
+            query, tags = response.query, response.tags
+            yield from unmatched(manifest, query, filters, tags, intent, workspace.state)
 
 
 def _leave_out(response: SearchResponse, request: SearchRequest) -> list[SearchResult]:

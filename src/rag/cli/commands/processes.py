@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from rag.app.program_start import CLIENTS, StoppedReport, WarmReport, client_config
-from rag.cli.framework.options import Given, flag, shared, value
+from rag.cli.framework.options import Given, exclude, flag, shared, value
 from rag.cli.render.console import plural, print_line, say, show
 from rag.exceptions import UsageError
 
@@ -24,12 +24,15 @@ if TYPE_CHECKING:
     from rag.app.watch import Watcher
 
 _END = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # a terminal that is closed ends it as well
+_PORT = 7420  # that `serve` listens on
 _LAST_RUN = 10.0  # seconds that a run of the indexer has to end
 
 
 def serve(
     http: bool = flag("--http", "Serve the page and the HTTP API until Ctrl-C."),
-    port: int = value("--port", "PORT", "Listen on this port; 0 for any.", 7420, min=0, max=65535),
+    port: int | None = value(
+        "--port", "PORT", f"Listen on this port; 0 for any (default {_PORT}).", min=0, max=65535
+    ),
     host: str = value("--host", "ADDRESS", "Listen here.", "127.0.0.1"),
     socket: Path | None = value("--socket", "PATH", "Listen on a Unix socket, not on a port."),
     open_page: bool = flag("--open", "Open the page in the browser."),
@@ -51,9 +54,11 @@ def serve(
         raise UsageError("say what is served", hint="`rag serve --http --open`")
     if not host.strip():
         raise UsageError("--host is empty", hint="Name an address, or leave it out.")
+    exclude("--socket", socket, {"--port": port is not None})
     config = given.config
     _go_on()
-    server = Server(config, Address(host, port, socket))  # which has its address then
+    address = Address(host, _PORT if port is None else port, socket)
+    server = Server(config, address)  # which has its address then
 
     def tell() -> None:
         print_line(f"serving {server.address.url or server.address.socket}")

@@ -163,5 +163,6 @@ def _open(report: SearchReport, number: int, opener: str) -> None:
         nowhere = subprocess.DEVNULL
         subprocess.run([*command, link], stdin=nowhere, stdout=nowhere, stderr=nowhere, check=True)
     except (ValueError, OSError, subprocess.CalledProcessError) as error:
+        why = f"{command[0]} failed" if isinstance(error, subprocess.CalledProcessError) else error
         hint = "links.opener names another command, links.uri another kind of link."
-        raise UsageError(f"it could not be opened: {error}", hint=hint) from error
+        raise UsageError(f"it could not be opened: {why}", hint=hint) from error
