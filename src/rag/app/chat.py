@@ -136,10 +136,8 @@ class Chat(AbstractContextManager["Chat"]):
             pipeline = create_qa_pipeline(self._store, config, request.model, request.transforms)
             opened.enter_context(closing(pipeline))
             self._opened = opened.pop_all()
-        mode = config.search.mode
-        self._conversation = Conversation(
-            pipeline, session, request.filters, request.top_k, mode, read=self._read
-        )
+        asked = (request.filters, request.top_k, config.search.mode)
+        self._conversation = Conversation(pipeline, session, *asked, read=self._read)
 
     def _read(self, question: str, goes_on: bool) -> Reading:
         """Return what a question means; one that goes on from another keeps its time and tags."""

@@ -193,9 +193,8 @@ def near_in_meaning(
     others = sorted((others[at] for at in nearest), key=lambda one: (notes[one[0]], *one[:2]))
     theirs = np.stack([row for *_, row in others])
     cosines: Array = asked @ theirs.T
-    _, starts, note_of = np.unique(
-        [notes[chunk] for chunk, *_ in others], return_index=True, return_inverse=True
-    )
+    holders = [notes[chunk] for chunk, *_ in others]
+    _, starts, note_of = np.unique(holders, return_index=True, return_inverse=True)
     to_ours: Array = np.maximum.reduceat(cosines, starts, axis=1)  # sentence x note
     to_theirs: Array = np.maximum.reduceat(theirs @ theirs.T, starts, axis=1)
     to_theirs[np.arange(len(theirs)), note_of] = cosines.max(axis=0)  # for its own the asked one
@@ -266,10 +265,8 @@ def weightiest_words(
     for heading in chain.from_iterable(chunk.meta.get("heading") or () for chunk in chunks):
         names.setdefault(heading, _HEADING)
     texts = [(name, weight) for name, weight in names.items() if name not in repeated]
-    texts += [
-        (lexical_parts(chunk.meta, repeated.without(chunk.content or ""))[-1], 1.0)
-        for chunk in chunks
-    ]
+    for chunk in chunks:
+        texts.append((lexical_parts(chunk.meta, repeated.without(chunk.content or ""))[-1], 1.0))
     counts: dict[int, float] = defaultdict(float)
     words: dict[int, str] = {}
     for text, weight in texts:

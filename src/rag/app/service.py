@@ -177,8 +177,8 @@ def _call(words: Sequence[str], stdin: str = "", seconds: int = _PATIENCE) -> Co
     return ran
 
 
-def _run(*words: str) -> Step:
-    return {"run": [*words], "line": ""}
+def _run(*words: str, line: str = "") -> Step:
+    return {"run": [*words], "line": line}
 
 
 def _is_ours(file: Path) -> bool:
@@ -440,7 +440,7 @@ class Cron:
             what = "cron runs programs at fixed times and cannot keep one running"
             raise UsageError(what, hint="Take `--every 15m`, or `--with systemd` where that runs.")
         _crontab()  # can be read
-        return [{"run": ["crontab", "-"], "line": crontab_line(job, minutes)}]
+        return [_run("crontab", "-", line=crontab_line(job, minutes))]
 
     def to_remove(self) -> list[Step]:
         return [_run("crontab", "-")] if self.places() else []

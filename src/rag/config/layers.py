@@ -144,10 +144,10 @@ class Layers:
         """
         flat: dict[str, Any] = {}
         for key, value in tree.items():
-            is_table = key in SECTIONS and isinstance(value, dict)
-            flat |= (
-                {f"{key}.{inner}": v for inner, v in value.items()} if is_table else {key: value}
-            )
+            if key in SECTIONS and isinstance(value, dict):
+                flat |= {f"{key}.{inner}": v for inner, v in value.items()}
+            else:
+                flat[key] = value
         layer = {}
         for name, value in flat.items():
             setting = self.known.get(name)
@@ -244,9 +244,8 @@ class Layers:
             section, _, key = name.rpartition(".")
             tables[section][key] = value
         sections = {name: kind(**tables[name]) for name, kind in SECTIONS.items()}
-        config = RAGConfig(
-            **tables[""], **sections, **{name: getattr(self, name) for name in _TOLD}
-        )
+        told = {name: getattr(self, name) for name in _TOLD}
+        config = RAGConfig(**tables[""], **sections, **told)
         changed = {n.rpartition(".")[0] for n, o in self.origins.items() if o != DEFAULT}
         for name, setting in self.known.items():
             section, value = name.rpartition(".")[0], self.values[name]

@@ -410,10 +410,8 @@ def _outline(report: NoteReport) -> ToolResult:
         for one in outline(lines, split_front_matter(lines)).headings
         if one.level < PAGE_LEVEL
     ]
-    head = _head(row, f"{len(lines)} lines", *modified)
-    return ToolResult(
-        "", joined(head, *map(safe_name, fields), listed(headings) or "(no headings)")
-    )
+    head, below = _head(row, f"{len(lines)} lines", *modified), listed(headings)
+    return ToolResult("", joined(head, *map(safe_name, fields), below or "(no headings)"))
 
 
 def _head(row: NoteRow, first: str, *more: str) -> str:
@@ -490,9 +488,8 @@ def _link(step: Step) -> str:
     ends = ", ".join(safe_place(note.vault, note.path) for note in link.notes)
     state = "" if link.is_clear else " (ambiguous)" if link.notes else " (broken)"
     source = f"{safe_place(link.source.vault, link.source.path)}:{link.line}"
-    return brief(
-        f"{step.depth}. {step.direction}: {source} → {ends or safe_name(link.target)}{state}", 600
-    )
+    end = ends or safe_name(link.target)
+    return brief(f"{step.depth}. {step.direction}: {source} → {end}{state}", 600)
 
 
 # -- ask -------------------------------------------------------------------------------
@@ -569,18 +566,15 @@ def _state(report: StatusReport) -> ToolResult:
     if made and made.embedded:
         chunks = plural(made.readable, "chunk")
         meaning = f"embeddings of {made.embedded:,} of {chunks}, {made.space.model}"
-    vaults = [
-        f"vault {safe_name(key)}: {plural(v.notes, 'note')}, {v.path}"
-        for key, v in report.vaults.items()
-    ]
-    vaults += [f"vault {safe_name(vault)}: not indexed yet" for vault in report.not_indexed]
+    vaults, left_out = list[str](), Counter[str]()
+    for key, vault in report.vaults.items():
+        vaults.append(f"vault {safe_name(key)}: {plural(vault.notes, 'note')}, {vault.path}")
+        left_out.update(vault.files.left_out if vault.files else {})
+    vaults += [f"vault {safe_name(name)}: not indexed yet" for name in report.not_indexed]
     wrong = [
         f"  {safe_place(one.vault, one.path)}: {safe_name('; '.join(one.problems))}"
         for one in report.problems
     ]
-    left_out = Counter[str]()
-    for vault in report.vaults.values():
-        left_out.update(vault.files.left_out if vault.files else {})
     del left_out[HIDDEN]
     others = ", ".join(f"{count:,} {reason}" for reason, count in left_out.most_common())
     data = joined(

@@ -60,10 +60,8 @@ def ask(
     out, config = chosen_output(given), given.config
     request = opt.make_request(AskRequest, given, question=opt.read_query(words))
     with Workspace(config) as workspace:
-        printer = AnswerPrinter(
-            workspace.state, out, request.question, sources=not given.no_sources
-        )
-        plan = bool(given.plan)
+        state, sources, plan = workspace.state, not given.no_sources, bool(given.plan)
+        printer = AnswerPrinter(state, out, request.question, sources=sources)
         listeners = printer.listeners(streams=not no_stream, think=given.think, plan=plan)
         try:
             report = answer_question(workspace, request, **listeners)

@@ -54,12 +54,8 @@ def index(
     request = opt.make_request(SyncRequest, given, seconds=seconds)
     if name and len(request.folders) != 1:
         raise UsageError("--name goes with exactly one folder", hint="rag index --name NAME FOLDER")
-    changing: dict[str, object] = {
-        "--rebuild": rebuild,
-        "--embed": embed,
-        "--no-embed": embed is False,
-    }
-    changing |= {"--take-over": take_over}
+    changing: dict[str, object] = {"--rebuild": rebuild, "--embed": embed}
+    changing |= {"--no-embed": embed is False, "--take-over": take_over}
     opt.exclude("--dry-run", dry_run, changing)
     changing |= {"--dry-run": dry_run, "--prune": prune, "FOLDERS": folders}
     opt.exclude("--to-server", to_server, changing)
@@ -139,9 +135,8 @@ def _summary(report: SyncReport, quiet: bool) -> Iterator[str]:
         known = f" ({done.reused:,} known already)" if done.reused else ""
         parts.append(f"{plural(done.made + done.reused, 'chunk')} embedded{known}")
         if done.unreadable:
-            parts.append(
-                f"{done.unreadable:,} left to words (a script that the model does not read)"
-            )
+            script = "a script that the model does not read"
+            parts.append(f"{done.unreadable:,} left to words ({script})")
     if done and done.left:
         left = f", {time_left(done.left, done.rate)}" if done.rate else ""
         parts.append(f"{plural(done.left, 'chunk')} left to the next run{left}")

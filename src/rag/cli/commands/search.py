@@ -88,9 +88,8 @@ def search(
     opt.check_mode(config.search.mode if mode is None else mode)
     if refresh is None:  # for somebody at a terminal, if the settings let it
         refresh = config.search.refresh == "auto" and sys.stdout.isatty()
-    request = opt.make_request(
-        SearchRequest, given, query=opt.read_query(words or []), refresh=refresh
-    )
+    query = opt.read_query(words or [])
+    request = opt.make_request(SearchRequest, given, query=query, refresh=refresh)
     if not words and request.filters is None:
         hint = "Say what to look for; `rag search --help` lists the filters."
         raise UsageError("neither a query nor a filter is given", hint=hint)
@@ -123,7 +122,7 @@ def search(
             say(text)
     if not results:
         if not out.as_json:
-            query = shortened(request.query.strip())
+            query = shortened(query.strip())
             say(f"nothing found for {query!r}" if query else "no note fits the filters")
         raise typer.Exit(1)
     if opened is not None:
