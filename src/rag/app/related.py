@@ -265,8 +265,8 @@ def weightiest_words(
     for heading in chain.from_iterable(chunk.meta.get("heading") or () for chunk in chunks):
         names.setdefault(heading, _HEADING)
     texts = [(name, weight) for name, weight in names.items() if name not in repeated]
-    for chunk in chunks:
-        texts.append((lexical_parts(chunk.meta, repeated.without(chunk.content or ""))[-1], 1.0))
+    bodies = ((chunk.meta, repeated.without(chunk.content or "")) for chunk in chunks)
+    texts += [(lexical_parts(meta, body)[-1], 1.0) for meta, body in bodies]
     counts: dict[int, float] = defaultdict(float)
     words: dict[int, str] = {}
     for text, weight in texts:

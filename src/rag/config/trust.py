@@ -39,8 +39,9 @@ class Place(NamedTuple):
 
 
 def _are_built_in(names: Any, _place: Place | None = None) -> bool:
-    spelt = (name.strip().lower().replace("_", "-") for name in names)
-    return are_texts(names) and all(name in TRANSFORMS for name in spelt)
+    return are_texts(names) and all(
+        name.strip().lower().replace("_", "-") in TRANSFORMS for name in names
+    )
 
 
 def _are_own_routes(table: dict[str, Any], _place: Place) -> bool:
