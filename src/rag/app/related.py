@@ -446,10 +446,7 @@ _CLEAR = 0.5  # the score from which a note is clearly related
 _SUREST = 4.6  # odds of a score of .99
 _PASSAGES = 2  # of a note, that are given
 _OFFERED = 6  # sentences near in meaning, from which they are taken
-_NEAREST, _TITLE_WIDTH = (
-    3,
-    60,
-)  # notes that are named where none is clearly related; characters of each
+_NEAREST, _TITLE_WIDTH = 3, 60  # notes named where none is clearly related; characters of each
 _LIKELY = 20  # notes with the most words of one, that are compared in meaning too
 # Weights of the logarithm of the odds that a note is related: fitted, see docs/ranking.md.
 _NAMES_WEIGHT = 4.0

@@ -89,10 +89,8 @@ def be_only_watcher(config: RAGConfig) -> Iterator[None]:
         except StorageError:
             file.seek(0)
             holder = file.read(20).decode("ascii", "replace")
-            raise LockedError(
-                f"the notes are watched already, by process {holder}",
-                hint="`rag status` shows how it is.",
-            ) from None
+            what = f"the notes are watched already, by process {holder}"
+            raise LockedError(what, hint="`rag status` shows how it is.") from None
         file.truncate(0)
         file.write(str(os.getpid()).encode())
         file.flush()
