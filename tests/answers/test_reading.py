@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
+import pytest
+
 from rag.answers.quotation.question import Question
-from rag.answers.quotation.reading import Read
+from rag.answers.quotation.reading import Read, read_units
 from rag.answers.quotation.selection import Chosen, Passage, choose
 from rag.clients.protocols import Reading, Span, TextToRead
 from rag.text.token_estimate import count_tokens
@@ -57,6 +59,17 @@ def test_what_the_reader_does_not_find_is_less_likely():
     assert unsure < sure
 
 
+def test_only_a_span_that_answers_is_marked_and_without_what_stands_around_it():
+    [first, *_], _ = chosen(reader(" Whale ")[0], LOG)
+    assert first.best.answer == "Whale"
+
+    def unsure(question: str, texts: Sequence[TextToRead]) -> list[Reading]:
+        return [Reading(6.0, [Span(-1.0, *some) for some in ranges]) for _, ranges in texts]
+
+    [first, *_], _ = chosen(unsure, LOG)
+    assert first.best.answer == ""
+
+
 def test_units_are_read_once_with_their_title_and_heading():
     read, seen = reader("rope")
     chosen(read, ITEMS)
@@ -73,6 +86,28 @@ def test_little_is_read_of_many_and_long_notes():
     chosen(read, *[long.replace("boat", f"boat {n}") for n in range(9)])
     assert len(seen) <= 8
     assert max(count_tokens(text) for text, _ in seen) < 180
+
+
+@pytest.mark.parametrize("step", [1, -1])
+def test_a_unit_in_two_windows_counts_by_the_better(step):
+    [passage] = passages(" ".join(f"On day {n} I put a pump into the boat." for n in range(60)))
+    scores: dict[str, list[float]] = {}
+
+    def read(question: str, texts: Sequence[TextToRead]) -> list[Reading]:
+        for n, (text, ranges) in enumerate(texts):
+            for begin, end in ranges:
+                scores.setdefault(text[begin:end], []).append(float(n * step))
+        return [
+            Reading(0.0, [Span(float(n * step), *some) for some in ranges])
+            for n, (_, ranges) in enumerate(texts)
+        ]
+
+    best = [(0, unit) for unit in passage.units]
+    readings = read_units(QUESTION.text, best, ["Log"], [passage.units], read)
+    assert max(map(len, scores.values())) > 1
+    assert {one.text: one.span for one in readings.values()} == {
+        text: max(given) for text, given in scores.items()
+    }
 
 
 def test_nothing_is_read_where_meaning_is_not_known_or_the_reader_fails():
