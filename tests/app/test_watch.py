@@ -118,10 +118,10 @@ class Scene:
     def wake(self) -> None:
         self.is_woken = True
 
-    def stop(self) -> None:
+    def prepare(self) -> None:
         pass
 
-    close = join = stop
+    stop = close = join = prepare
 
 
 def changed(cpu: float = 0.0) -> Outcome:

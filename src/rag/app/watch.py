@@ -55,6 +55,14 @@ _WRITTEN = 60.0  # seconds between two heartbeats that are written down
 _JUMP = 10.0  # seconds by which the clocks differ more than before, when the machine slept
 _SLICE = 60.0  # seconds that one run embeds, before it is told what came of it
 _NICE = 5  # with 10 a saved note is found too late on a machine that is busy
+# Import what a run needs, and wait for the word; without one the watcher is gone.
+_BEGIN = """
+import sys
+import rag.app.sync, rag.cli.commands.index, rag.indexing.run
+if sys.stdin.read(1):
+    from rag.__main__ import main
+    main()
+"""
 _INDEXED = (0, 5)  # exit codes; with 5 some note could not be read, and is named
 
 
@@ -122,38 +130,51 @@ class IndexProcess:
 
     def __init__(self, config: RAGConfig, options: Sequence[str] = ()) -> None:
         minutes = min(config.embedding.minutes, _SLICE / 60)
-        self._command = [sys.executable, "-m", "rag", "index", "-q", "--json", *options]
+        self._command = [sys.executable, "-c", _BEGIN, "index", "-q", "--json", *options]
         self._environment = os.environ | program_start(config).environment
         self._environment |= {"RAG_WARM": "0", "RAG_EMBEDDING__MINUTES": str(minutes)}
         self._process: subprocess.Popen[bytes] | None = None
         self._thread: threading.Thread | None = None
         self._is_stopped = False
 
+    def prepare(self) -> None:
+        """Start the process, which waits until `run`: to import the program takes a third of a
+        second.
+
+        :raises OSError: when it cannot be started.
+        """
+        if self._process is None and not self._is_stopped:
+            self._complaints = TemporaryFile()  # noqa: SIM115 - `run` closes it
+            self._process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._complaints,
+                env=self._environment,
+                start_new_session=True,  # Ctrl-C is told to it by `stop`
+            )
+            with suppress(OSError):
+                os.setpriority(os.PRIO_PROCESS, self._process.pid, _NICE)
+
     def run(self) -> Outcome:
         """Index what changed, and return what came of it."""
-        if self._is_stopped:
+        try:
+            self.prepare()
+        except OSError as error:
+            return Outcome(4, {}, 0.0, f"{self._command[0]} cannot be run: {error.strerror}")
+        process = self._process
+        if process is None:  # it is stopped
             return Outcome(RunInterruptedError.exit_code, {}, 0.0)
-        with TemporaryFile() as file:
-            try:
-                self._process = process = subprocess.Popen(
-                    self._command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=file,
-                    env=self._environment,
-                    start_new_session=True,  # Ctrl-C is told to it by `stop`
-                )
-            except OSError as error:
-                return Outcome(4, {}, 0.0, f"{self._command[0]} cannot be run: {error.strerror}")
-            with suppress(OSError):
-                os.setpriority(os.PRIO_PROCESS, process.pid, _NICE)
-            assert process.stdout
-            with process.stdout as pipe:
-                output = pipe.read()
-            # Of this process alone, while another one may end.
-            _, status, used = os.wait4(process.pid, 0)
-            process.returncode = code = os.waitstatus_to_exitcode(status)
-            cpu, self._process = used.ru_utime + used.ru_stime, None
+        assert process.stdin and process.stdout
+        with suppress(BrokenPipeError), process.stdin as word:
+            word.write(b"\n")
+        with process.stdout as pipe:
+            output = pipe.read()
+        # Of this process alone, while another one may end.
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = code = os.waitstatus_to_exitcode(status)
+        cpu, self._process = used.ru_utime + used.ru_stime, None
+        with self._complaints as file:
             file.seek(0)
             complaints = file.read()
         try:
@@ -292,7 +313,11 @@ class Watcher:
             self._lose(error)
         now = self._now()
         if paths:
-            self._first, self._last = self._first or now, now
+            if self._first is None:
+                self._first = now
+                with suppress(OSError):  # which the run will say
+                    self._runner.prepare()
+            self._last = now
             self._heard += len(paths)
             self._status = replace(self._status, last_event=self._iso())
         drift = self._clock.time() - now
