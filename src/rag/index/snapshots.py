@@ -191,11 +191,8 @@ class IndexDirectory:
         raise IndexUnavailableError(NO_INDEX, str(self.path), hint=hint)
 
     def _is_being_written(self) -> bool:
-        with suppress(FileNotFoundError), (self.path / _LOCK).open("rb") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return True
+        with suppress(OSError), self.alone(_LOCK) as is_alone:
+            return not is_alone
         return False
 
     def _reader_lock(self, name: str) -> IO[bytes]:
