@@ -17,6 +17,7 @@ from rag.app.status import StatusReport, VaultFiles, count_files, read_status
 from rag.config import IndexConfig
 from rag.index.manifest import Manifest
 from rag.indexing.run import IndexRun
+from rag.vault import scan_folder
 
 Files = Mapping[str, bytes]
 NOTE = b"# Beacon\n\nThe beacon is lit at dusk.\n"
@@ -177,7 +178,8 @@ def test_whatever_is_in_a_folder_the_numbers_add_up(config, tmp_path_factory, tr
     folder = tmp_path_factory.mktemp("tree")
     write(folder, tree)
     write(folder, {f"{name}.gitignore": rule.encode() for name, rule in rules.items()})
+    scan = scan_folder(str(folder), everything=True)
     with Manifest.empty() as manifest:
-        counted, skipped = count_files(manifest, "work", str(folder), config, 20.0)
+        counted, skipped = count_files(manifest, "work", (), scan, ocr=False)
     assert counted and counted.total == count_on_disk(folder) == len(skipped)
     assert sum(counted.left_out.values()) == counted.total

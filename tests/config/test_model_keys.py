@@ -1,10 +1,12 @@
 """Who gets an API key, of Qdrant or of a server of OpenAI's API: no host that a project names."""
 
 import json
+from operator import attrgetter
 
 import pytest
 
-from rag.config import keys_in_use, load_config, user_file, values
+from rag.app.settings import settings_report
+from rag.config import keys_in_use, load_config, user_file
 from rag.config.servers import KEYS, KeySetting
 from rag.exceptions import ConfigError
 from settings_files import write
@@ -66,8 +68,7 @@ def test_a_trusted_project_s_server_gets_no_key(project, key, trust):
     file = write(project / "rag.toml", section_of(key, url=URL))
     trust(project)
     for config in (load_config(env={}, cwd=project), load_config(file, {}, project)):
-        found = values(config)
-        assert (found[key.url], found[key.variable]) == (URL, "")
+        assert attrgetter(key.url, key.variable)(config) == (URL, "")
         told = config.left_out[key.variable]
         assert (told.value, HOST in told.reason, key.hosts in told.hint) == ("MY_KEY", True, True)
 
@@ -86,21 +87,21 @@ def test_a_host_that_the_user_names_does(project, key, how):
     write(user_file(), section_of(key, api_key="MY_KEY", **own.get(how, {})))
     file = write(project / "rag.toml", section_of(key, url=URL))
     config = load_config(file, env.get(how, {}), project)
-    assert values(config)[key.variable] == "MY_KEY" and dict(config.left_out) == {}
+    assert attrgetter(key.variable)(config) == "MY_KEY" and dict(config.left_out) == {}
 
 
 @each_key
 def test_a_project_names_no_hosts_for_keys(project, key):
     file = write(project / "rag.toml", section_of(key, key_hosts=[HOST]))
     config = load_config(file, {}, project)
-    assert values(config)[key.hosts] == []
+    assert attrgetter(key.hosts)(config) == []
     assert variable(key.hosts) in config.left_out[key.hosts].hint
 
 
 @each_key
 def test_a_project_has_no_secret_of_its_choice_sent_to_its_server(project, key):
     file = write(project / "rag.toml", section_of(key, url=URL, api_key="AWS_SECRET_ACCESS_KEY"))
-    assert values(load_config(file, {}, project))[key.variable] == ""
+    assert attrgetter(key.variable)(load_config(file, {}, project)) == ""
 
 
 @rows(
@@ -123,7 +124,8 @@ def test_a_key_is_known_by_its_variable(project, monkeypatch):
     write(user_file(), f"[chat]\nurl = '{URL}'\napi_key = 'MY_KEY'\n")
     config = load_config(env={}, cwd=project)
     assert [*keys_in_use(config)] == ["MY_KEY"]
-    assert "sk-secret" not in json.dumps(values(config), default=str) + repr(config)
+    shown = settings_report(config).settings
+    assert "sk-secret" not in f"{shown} {config}"
     for provider in ("ollama", "none"):  # which is asked in the server's place
         config = load_config(env={"RAG_CHAT__PROVIDER": provider}, cwd=project)
         assert [*keys_in_use(config)] == []

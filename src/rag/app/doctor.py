@@ -46,6 +46,7 @@ from rag.index.manifest import fingerprint
 from rag.index.shard_files import find_damage
 from rag.index.snapshots import CURRENT, NO_INDEX, IndexDirectory, damaged_index
 from rag.index.vault_registry import Registry, known_vaults, overlaps
+from rag.indexing.changes import scan_vault
 from rag.search.results import SearchMode
 from rag.support import owned_folders
 from rag.support.disk_space import disk_usage, free_room, require_room
@@ -53,8 +54,7 @@ from rag.support.json_reports import to_json
 from rag.support.vector_digest import may_be_same, shortened
 from rag.text.messages import plural
 from rag.text.token_estimate import count_tokens
-from rag.vault import scan_folder
-from rag.vault.discovery import HIDDEN, LeftOut
+from rag.vault.discovery import HIDDEN
 
 if TYPE_CHECKING:
     from haystack import Document
@@ -263,18 +263,15 @@ def _check_vault(vault: str, root: Path, config: RAGConfig, is_indexed: bool) ->
         hint = f"Is it mounted? `rag vault remove {quote(vault)}` forgets it."
         return _warn("vault", f"{vault}: the folder {root} is not there", hint, **facts)
     listing = f"`ls {quote(str(root))}`"
-    deadline, respect = time.monotonic() + _SECONDS, config.obsidian.respect_ignore
     try:
-        left_out = list[LeftOut]()
-        index = config.index
-        scan = scan_folder(str(root), index.ignore, deadline, respect, left_out, index.ocr)
+        scan = scan_vault(str(root), config, time.monotonic() + _SECONDS, everything=True)
     except IndexingError as error:
         return _fail("vault", f"{vault}: {error}", f"Make it readable: {listing}", **facts)
     except TimeoutError as error:
         slow = "A slow disk makes indexing slow; leave folders out with index.ignore."
         return _warn("vault", f"{vault}: {error}", slow, **facts)
     facts |= {"notes": len(scan.notes), "unreadable": scan.problems, "notices": scan.notices}
-    facts["left_out"] = sum(one.reason != HIDDEN for one in left_out)
+    facts["left_out"] = sum(one.reason != HIDDEN for one in scan.left_out)
     message = f"{vault}: {plural(len(scan.notes), 'note')} in {root}"
     if facts["left_out"]:
         others = plural(facts["left_out"], "other file")

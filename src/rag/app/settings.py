@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rag.config import project_of, unknown_setting, values
+from rag.config import project_of, settings, unknown_setting
 from rag.config.files import nearest_file, real_path
 from rag.config.sections import LeftOut
 from rag.config.trust import TrustEntry, forget, read_trust, record
@@ -72,14 +73,15 @@ def settings_report(config: RAGConfig, key: str = "") -> SettingsReport:
 
     :raises ConfigError: for one that does not exist, with the nearest name.
     """
-    settings = {}
-    for name, value in values(config).items():
+    shown = {}
+    for name in settings():
         if f"{name}.".startswith(f"{key}.") or not key:
-            origin = config.origins.get(name, "default")
-            settings[name] = Setting(value, origin, config.left_out.get(name))
-    if not settings:
+            value, origin = attrgetter(name)(config), config.origins.get(name, "default")
+            value = str(value) if isinstance(value, Path) else value
+            shown[name] = Setting(value, origin, config.left_out.get(name))
+    if not shown:
         raise unknown_setting(key)
-    return SettingsReport(settings)
+    return SettingsReport(shown)
 
 
 def trusted_files() -> TrustListReport:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from json import loads
 from pathlib import PurePosixPath
 from typing import Any
 
-from rag.app.index_state import count_changed
 from rag.app.watch_state import WatcherStatus, read_watcher
 from rag.config import RAGConfig
 from rag.exceptions import IndexingError, StoreConnectionError
@@ -19,12 +19,13 @@ from rag.index.lookup import open_manifest
 from rag.index.manifest import Manifest, read_facts
 from rag.index.snapshots import IndexDirectory
 from rag.index.vault_registry import configured_vaults
+from rag.indexing.changes import count_stale_in, scan_vault
 from rag.stores import open_directory
 from rag.support.disk_space import disk_usage
 from rag.support.file_kinds import READ
 from rag.support.json_reports import optional
 from rag.support.vector_digest import shortened
-from rag.vault.discovery import UNREADABLE, LeftOut, scan_folder
+from rag.vault.discovery import UNREADABLE, LeftOut, Scan
 from rag.vault.documents import ENCRYPTED, OCR, PARTLY, SCAN, TOO_LARGE
 from rag.vault.markdown import MARKDOWN
 
@@ -161,10 +162,30 @@ def read_status(
             writer = WriterStatus(head.name, head.since, is_written_here(directory))
     with open_manifest(config) as manifest:
         counts, roots, embedded = manifest.counts(), manifest.vaults(), read_embedded(manifest)
+        reader = ""
         if embedded:
+            from rag.clients.factory import reader_name  # an index by words does without
+
+            reader = reader_name()
             digest = shortened(embedded.space.digest)
             embedded = replace(embedded, space=replace(embedded.space, digest=digest))
-        changed = count_changed(manifest, config, _PATIENCE)
+        stale: list[int] | None = [] if writer is None or writer.here else None
+        for name, root in roots.items():
+            facts, known = read_facts(manifest, name), manifest.stats(name)
+            undated = any(manifest.count_undated(name, *span) for span in facts.copied)
+            notices = [f"{path}: {why}" for path, why in facts.notices.items()]
+            notices, files = [*[_UNDATED] * undated, *notices], None
+            try:
+                scan = scan_vault(root, config, time.monotonic() + _PATIENCE, everything=True)
+                files, not_indexed = count_files(manifest, name, known, scan, config.index.ocr)
+                left_out += not_indexed if skipped else []
+                stale = None if stale is None else [*stale, count_stale_in(root, known, scan)]
+            except IndexingError:
+                pass  # not mounted: what was indexed is the best there is
+            except TimeoutError:
+                stale = None
+            vaults[name] = VaultStatus(root, *counts.get(name, (0, 0)), notices, files)
+        changed = None if stale is None else sum(stale)
         index = IndexStatus(
             path=str(config.index_dir),
             bytes=disk_usage(config.index_dir),
@@ -178,14 +199,6 @@ def read_status(
             writer=writer,
             fingerprint=loads(manifest.get("fingerprint", "{}")),
         )
-        for name, root in roots.items():
-            facts = read_facts(manifest, name)
-            undated = any(manifest.count_undated(name, *span) for span in facts.copied)
-            notices = [f"{path}: {why}" for path, why in facts.notices.items()]
-            notices = [*[_UNDATED] * undated, *notices]
-            files, not_indexed = count_files(manifest, name, root, config, _PATIENCE)
-            left_out += not_indexed if skipped else []
-            vaults[name] = VaultStatus(root, *counts.get(name, (0, 0)), notices, files)
         without_vectors = list[NoteWithoutVectors]()
         if vectors and embedded and embedded.lacking + embedded.failed:
             from rag.stores import get_document_store
@@ -204,15 +217,9 @@ def read_status(
             links=[*manifest.links.wrong_links()] if links else None,
             without_vectors=without_vectors if vectors else None,
             skipped=left_out if skipped else None,
-            reader=_reader() if embedded else "",
+            reader=reader,
             watcher=read_watcher(config),
         )
-
-
-def _reader() -> str:
-    from rag.clients.factory import reader_name  # an index by words does without its imports
-
-    return reader_name()
 
 
 # -- the files of a vault ----------------------------------------------------------------
@@ -257,21 +264,17 @@ class SkippedFile:
 
 
 def count_files(
-    manifest: Manifest, vault: str, root: str, config: RAGConfig, seconds: float
-) -> tuple[VaultFiles | None, list[SkippedFile]]:
-    """Count the files of a vault's folder; `None` where that takes too long, or it is not there.
+    manifest: Manifest, vault: str, known: Collection[str], scan: Scan, ocr: bool
+) -> tuple[VaultFiles, list[SkippedFile]]:
+    """Count the files of a vault's folder.
 
     Of a file whose text could not be read the name is searched all the same; here it is left out.
+
+    :param known: the files that the manifest has of the vault.
+    :param scan: what the folder holds, with what is left out.
+    :param ocr: whether scanned pages are read.
     """
-    left_out: list[LeftOut] = []
-    deadline, respect = time.monotonic() + seconds, config.obsidian.respect_ignore
-    index = config.index
-    try:
-        scan = scan_folder(root, index.ignore, deadline, respect, left_out, index.ocr)
-    except (IndexingError, TimeoutError):
-        return None, []
-    states = manifest.states(vault)
-    known, indexed = manifest.stats(vault), Counter[str]()
+    states, left_out, kinds = manifest.states(vault), [*scan.left_out], list[str]()
     for note in scan.notes:
         if note.path not in known:
             left_out.append(LeftOut(note.path, NOT_YET))
@@ -279,17 +282,14 @@ def count_files(
             left_out.append(LeftOut(note.path, state))
         else:
             suffix = PurePosixPath(note.path).suffix.lower()
-            kind = "markdown" if suffix in MARKDOWN else READ.get(suffix, suffix.lstrip("."))
-            indexed[kind] += 1
-    reasons = Counter(one.reason for one in left_out)
+            kinds.append("markdown" if suffix in MARKDOWN else READ.get(suffix, suffix.lstrip(".")))
+    # The most first, and by name where there are as many.
+    indexed = dict(Counter(sorted(kinds)).most_common())
+    reasons = dict(Counter(sorted(one.reason for one in left_out)).most_common())
     of = Counter(states.values())
-    waiting = of[SCAN] + (of[PARTLY] if index.ocr else 0)  # or each cover of a book counted
+    waiting = of[SCAN] + (of[PARTLY] if ocr else 0)  # or each cover of a book counted
     scans = ScanCount(waiting, of[OCR]) if waiting or of[OCR] else None
     listed = {note.path for note in scan.notes} | {path for path, _ in left_out}
     folders = [LeftOut(f"{path}/", UNREADABLE) for path in scan.problems if path not in listed]
-    files = VaultFiles(indexed.total() + len(left_out), _sorted(indexed), _sorted(reasons), scans)
+    files = VaultFiles(len(kinds) + len(left_out), indexed, reasons, scans)
     return files, [SkippedFile(vault, *one) for one in sorted(left_out + folders)]
-
-
-def _sorted(counts: Counter[str]) -> dict[str, int]:
-    return dict(sorted(counts.items(), key=lambda count: (-count[1], count[0])))

@@ -22,7 +22,7 @@ from pydantic_core import from_json
 
 from rag.clients.servers import OLLAMA, Endpoint, check_answers
 from rag.config import OllamaConfig
-from rag.config.servers import is_address
+from rag.config.servers import are_addresses
 from rag.exceptions import (
     SHOW_SETTINGS,
     ConfigError,
@@ -343,7 +343,7 @@ class HttpClient:
         self, endpoint: Endpoint, limits: OllamaConfig, read_timeout: float | None = None
     ) -> None:
         self.endpoint, self.url, self.limits = endpoint, endpoint.url, limits
-        if not is_address(self.url):
+        if not are_addresses(self.url, 1, 1):
             what = f"{self.url!r} is not an address such as http://localhost:11434"
             raise ConfigError(what, hint=SHOW_SETTINGS)
         self._key = endpoint.key

@@ -528,12 +528,6 @@ def settings() -> dict[str, Setting]:
     return declared
 
 
-def values(config: RAGConfig) -> dict[str, Any]:
-    """Return every setting's dotted name with its value."""
-    by_name = {name: attrgetter(name)(config) for name in settings()}
-    return {n: str(value) if isinstance(value, Path) else value for n, value in by_name.items()}
-
-
 def keys_in_use(config: RAGConfig) -> Iterator[str]:
     """Yield the variables whose keys servers will get."""
     providers = {"embedding": config.embedding.provider, "chat": config.chat.asked}

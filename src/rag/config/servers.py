@@ -13,26 +13,23 @@ from urllib.parse import urlsplit
 from rag.exceptions import ConfigError
 
 
-def is_address(url: str) -> bool:
-    """Tell whether `url` names a server: http or https, a host, no password."""
+def are_addresses(urls: list[str] | str, least: int = 0, most: int = 100) -> bool:
+    """Tell whether so many addresses are in a list, or in a text with commas between: http or
+    https, a host, no password."""
+    listed = urls.split(",") if urls and isinstance(urls, str) else [*urls]
     try:
-        parts = urlsplit(url)
-        return (
+        return least <= len(listed) <= most and all(
             parts.scheme in ("http", "https")
-            and bool(parts.hostname)
+            and parts.hostname
             and (parts.port is None or parts.port > 0)
             and not (parts.username or parts.password or parts.query or parts.fragment)
             and url.isprintable()
             and " " not in url
+            for url in (url.strip(" ") for url in listed)
+            for parts in [urlsplit(url)]
         )
     except ValueError:
         return False
-
-
-def are_addresses(urls: list[str] | str, least: int = 0, most: int = 100) -> bool:
-    """Tell whether so many addresses are in a list, or in a text with commas between."""
-    listed = urls.split(",") if urls and isinstance(urls, str) else [*urls]
-    return least <= len(listed) <= most and all(is_address(url.strip(" ")) for url in listed)
 
 
 def addresses_in(url: str) -> list[str]:

@@ -13,7 +13,7 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from hashlib import sha256
 from pathlib import Path, PurePath
@@ -59,7 +59,7 @@ DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
 UNEMBEDDED = "unembedded"  # a fact that is not empty while some chunks may lack their embedding
 
 
-class Manifest:
+class Manifest(AbstractContextManager["Manifest"]):
     """Open it with `open_writer` or `open_work` (one writer) or `open_snapshot` (any reader).
 
     :param begin: begins the next snapshot and returns its folder: where the manifest is then.
@@ -117,9 +117,6 @@ class Manifest:
     def close(self) -> None:
         for db in (self._db, *self._before):
             db.close()
-
-    def __enter__(self) -> Manifest:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -309,7 +306,7 @@ class Manifest:
         """Forget a vault that has no notes any more."""
         with self._transaction():
             self._db.execute("DELETE FROM vaults WHERE name = ?", (name,))
-            self._db.execute("DELETE FROM meta WHERE key = ?", (_facts_key(name),))
+            self._db.execute("DELETE FROM meta WHERE key = ?", (_FACTS + name,))
 
     def raise_revision(self, at_least: int = 0) -> int:
         """Return a new revision, above `at_least` too."""
@@ -384,13 +381,12 @@ def readable(fingerprint: str) -> bool:
     return (facts.get("schema"), facts.get("tokenizer")) == (SCHEMA_VERSION, LEXICAL_VERSION)
 
 
-def _facts_key(vault: str) -> str:
-    return f"vault {vault}"
+_FACTS = "vault "  # before a vault's name: the key of the facts about it
 
 
 def read_facts(manifest: Manifest, vault: str) -> VaultFacts:
     """Return what is known of a vault."""
-    held = json.loads(manifest.get(_facts_key(vault), "{}"))
+    held = json.loads(manifest.get(_FACTS + vault, "{}"))
     spans = tuple((first, last) for first, last in held.get("copied", ()))
     return VaultFacts(spans, held.get("notices", {}))
 
@@ -399,7 +395,7 @@ def record_facts(manifest: Manifest, vault: str, facts: VaultFacts) -> None:
     """Record what is known of a vault."""
     if facts != read_facts(manifest, vault):
         held = {"copied": facts.copied, "notices": dict(facts.notices)}
-        manifest.set(**{_facts_key(vault): json.dumps(held, ensure_ascii=False)})
+        manifest.set(**{_FACTS + vault: json.dumps(held, ensure_ascii=False)})
 
 
 def keep_copied(before: Manifest, manifest: Manifest) -> None:

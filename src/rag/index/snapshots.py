@@ -29,7 +29,7 @@ import re
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from shlex import quote
 from typing import IO, TYPE_CHECKING
@@ -85,7 +85,7 @@ def damaged_index(path: Path, details: str) -> IndexUnavailableError:
     return IndexUnavailableError(f"the index at {path} is damaged", details, hint=INDEX_FROM_NOTES)
 
 
-class IndexSnapshot:
+class IndexSnapshot(AbstractContextManager["IndexSnapshot"]):
     """A snapshot that this process holds against removal; `close` lets it go."""
 
     def __init__(self, path: Path, lock: IO[bytes]) -> None:
@@ -99,9 +99,6 @@ class IndexSnapshot:
 
     def close(self) -> None:
         self._lock.close()
-
-    def __enter__(self) -> IndexSnapshot:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -62,7 +62,7 @@ def find_changes(
     changes = Changes(vault, str(root))
     known = manifest.stats(vault)
     try:
-        scan = scan or _scan(str(root), config)
+        scan = scan or scan_vault(str(root), config)
     except IndexingError as error:
         if not prune:
             changes.kept, changes.problem = len(known), str(error)
@@ -103,9 +103,12 @@ def record_found(manifest: Manifest, changes: Changes) -> dict[str, str]:
     return {path: why for path, why in changes.notices.items() if known.get(path) != why}
 
 
-def _scan(root: str, config: RAGConfig, deadline: float | None = None) -> Scan:
+def scan_vault(
+    root: str, config: RAGConfig, deadline: float | None = None, everything: bool = False
+) -> Scan:
+    """List a vault's folder by the settings, as `scan_folder` does."""
     index, respect = config.index, config.obsidian.respect_ignore
-    return scan_folder(root, index.ignore, deadline, respect, images=index.ocr)
+    return scan_folder(root, index.ignore, deadline, respect, index.ocr, everything)
 
 
 def _beneath(path: str, folders: dict[str, str]) -> bool:
@@ -156,18 +159,25 @@ def count_stale(
     deadline = time.monotonic() + seconds * patience
     stale = 0
     for vault, root in manifest.vaults().items():
-        known = manifest.stats(vault)
         try:
-            scan = _scan(root, config, deadline)
+            scan = scan_vault(root, config, deadline)
         except TimeoutError:
             return None
         except IndexingError:
             continue  # not mounted: what was indexed is the best there is
         if scans is not None:
             scans[vault] = scan
-        if known and not scan.notes:
-            continue
-        for note in scan.notes:
-            stale += known.pop(note.path, ())[:2] != (note.size, note.mtime_ns)
-        stale += sum(not os.path.lexists(os.path.join(root, path)) for path in known)  # noqa: PTH118
+        stale += count_stale_in(root, manifest.stats(vault), scan)
     return stale
+
+
+def count_stale_in(root: str, known: Mapping[str, tuple[int, int, bool]], scan: Scan) -> int:
+    """Return how many notes of a vault changed; none where its folder is empty now.
+
+    :param known: what its files looked like, as `Manifest.stats` says.
+    """
+    if known and not scan.notes:
+        return 0
+    stale = sum(known.get(n.path, ())[:2] != (n.size, n.mtime_ns) for n in scan.notes)
+    gone = known.keys() - {note.path for note in scan.notes}
+    return stale + sum(not os.path.lexists(os.path.join(root, path)) for path in gone)  # noqa: PTH118

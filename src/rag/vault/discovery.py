@@ -41,17 +41,26 @@ class NoteFile(NamedTuple):
     mtime_ns: int
 
 
+class LeftOut(NamedTuple):
+    """A file that is no note of its vault, and why: one of a few reasons."""
+
+    path: str
+    reason: str
+
+
 @dataclass(slots=True)
 class Scan:
     """What a vault's folder holds.
 
     `problems` maps a path to why it could not be listed, `notices` to what else there is to know
-    of it: nothing is missing that was to be found.
+    of it: nothing is missing that was to be found. `left_out` are all other files, links not among
+    them, where they were asked for.
     """
 
     notes: list[NoteFile] = field(default_factory=list)
     problems: dict[str, str] = field(default_factory=dict)
     notices: dict[str, str] = field(default_factory=dict)
+    left_out: list[LeftOut] = field(default_factory=list)
 
 
 _Verdict = Callable[[str], bool | None]
@@ -60,20 +69,13 @@ _Verdict = Callable[[str], bool | None]
 _Rules = list[tuple[int, _Verdict, str]]
 
 
-class LeftOut(NamedTuple):
-    """A file that is no note of its vault, and why: one of a few reasons."""
-
-    path: str
-    reason: str
-
-
 def scan_folder(
     root: str,
     ignore: Sequence[str] = (),
     deadline: float | None = None,
     respect_obsidian: bool = True,
-    left_out: list[LeftOut] | None = None,
     images: bool = False,
+    everything: bool = False,
 ) -> Scan:
     """List the notes below `root`, sorted by path.
 
@@ -84,9 +86,9 @@ def scan_folder(
     :param ignore: patterns in the syntax of `.gitignore`, relative to `root`.
     :param deadline: a `time.monotonic()` to give up at.
     :param respect_obsidian: leave out what the settings in `.obsidian` do.
-    :param left_out: is given every other file below `root`, links not among them. To look for these
-        takes longer: folders that hold no notes are entered too.
     :param images: list pictures too.
+    :param everything: list what is left out too. That takes longer: folders that hold no notes are
+        entered too.
     :raises ConfigError: when `ignore` holds something that is no pattern.
     :raises IndexingError: when `root` is no folder that can be listed.
     :raises TimeoutError: when the deadline passed.
@@ -94,7 +96,7 @@ def scan_folder(
     verdict, bad = _compiled(ignore)
     if bad:
         raise ConfigError(f"not a pattern to ignore notes by: {', '.join(bad)}")
-    walk = _Walk(root, deadline, respect_obsidian, left_out, images)
+    walk = _Walk(root, deadline, respect_obsidian, images, everything)
     walk.folders.append(("", walk.root, [(0, verdict, "index.ignore")] if ignore else []))
     names: dict[str, NoteFile] = {}
     while walk.folders:
@@ -118,12 +120,12 @@ class _Walk:
         root: str,
         deadline: float | None,
         respect_obsidian: bool,
-        left_out: list[LeftOut] | None,
         images: bool,
+        everything: bool,
     ) -> None:
         self._named, self.root = root, os.path.realpath(root)
         self._deadline, self._respect_obsidian = deadline, respect_obsidian
-        self._left_out, self._images = left_out, images
+        self._images, self._everything = images, everything
         self.folders: list[tuple[str, str, _Rules]] = []
         self.scan = Scan()
 
@@ -134,10 +136,10 @@ class _Walk:
 
     def leave_out(self, file: str, reason: str, entry: os.DirEntry[str] | None = None) -> None:
         """Keep account of a file that is no note, or of all files below a folder."""
-        if self._left_out is None:
+        if not self._everything:
             return
         if entry is None or entry.is_file(follow_symlinks=False):
-            self._left_out.append(LeftOut(_name(file), reason))
+            self.scan.left_out.append(LeftOut(_name(file), reason))
         elif entry.is_dir(follow_symlinks=False):
             for path, folders, names in os.walk(entry.path):
                 self.check_time()
@@ -145,7 +147,7 @@ class _Walk:
                 below = file.rstrip("/") + path[len(entry.path) :]
                 for name in sorted(names):
                     if stat.S_ISREG(os.lstat(os.path.join(path, name)).st_mode):
-                        self._left_out.append(LeftOut(_name(f"{below}/{name}"), reason))
+                        self.scan.left_out.append(LeftOut(_name(f"{below}/{name}"), reason))
 
     def notes(self, name: str, path: str, rules: _Rules) -> Iterator[NoteFile]:
         """Yield the notes of a folder, and add the folders in it to `folders`."""
