@@ -149,7 +149,7 @@ CASES: dict[str, tuple[str, list[str], int]] = {
     ),
     "eval-missing": ("plain", ["eval nosuch.jsonl"], 2),
     "eval-no-baseline": ("plain", ["eval {questions} --compare {questions}"], 2),
-    "config": ("plain", ["config"], 0),
+    "config": ("plain", ["config ollama"], 0),
     "config-unknown": ("plain", ["config --config nosuch.toml"], 2),
     "trust": ("plain", ["trust"], 0),
     "trust-list": ("plain", ["trust", "trust --list"], 0),
