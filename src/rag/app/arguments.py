@@ -115,7 +115,7 @@ def check(kind: type[T], given: Mapping[str, Any], **more: Any) -> T:
     if getattr(request, "model", "") and getattr(request, "no_model", False):
         raise ArgumentError("model and no_model exclude each other", hint="Leave one out.")
     if issubclass(kind, Filters):
-        texts = {one.name: getattr(request, one.name) for one in fields(Filters)}
+        texts = {field.name: getattr(request, field.name) for field in fields(Filters)}
         try:
             request = replace(request, filters=read_filters(**texts))
         except UsageError as error:
@@ -128,7 +128,7 @@ def model_of(kind: Any) -> type[BaseModel]:
     """Return what checks and describes the arguments of a request."""
     of_others = {"QueryFilters": Any, "Path": Any}  # types of fields that nobody gives
     hints = get_type_hints(kind, localns=of_others, include_extras=True)
-    defaults = {one.name: ... if one.default is MISSING else one.default for one in fields(kind)}
+    defaults = {f.name: ... if f.default is MISSING else f.default for f in fields(kind)}
     parts = [part for part in reversed(kind.__mro__) if issubclass(part, Arguments)]
     parts.sort(key=lambda part: part is Filters)  # which stand last
     declared = (name for part in parts for name in vars(part).get("__annotations__", {}))

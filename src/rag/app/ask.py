@@ -234,8 +234,8 @@ def written_answer(answer: Answer, index: IndexState, think: bool) -> WrittenAns
         WrittenAnswer,
         answer,
         answer=answer.text,
-        sources=[result_of(one, index, number=n) for n, one in enumerate(answer.sources, 1)],
-        near=[result_of(one, index) for one in answer.near],
+        sources=[result_of(source, index, number=n) for n, source in enumerate(answer.sources, 1)],
+        near=[result_of(hit, index) for hit in answer.near],
         notes=notes,
         work=work,
     )

@@ -199,8 +199,8 @@ class Chat(AbstractContextManager["Chat"]):
         """List the sources of the last answer."""
         results = self._conversation.last_sources()
         sources = [
-            ChatSource(number, one.vault, one.file_path, one.line, one.title)
-            for number, one in enumerate(results or [], 1)
+            ChatSource(number, source.vault, source.file_path, source.line, source.title)
+            for number, source in enumerate(results or [], 1)
         ]
         return CommandReport(command="sources", sources=sources, results=results)
 
@@ -224,4 +224,4 @@ def kept_sessions(config: RAGConfig) -> SessionsReport:
     sessions = list_sessions(config.data_dir)
     asked = [[turn.question for turn in session.turns] for session in sessions]
     kept = zip(sessions, asked, strict=True)
-    return SessionsReport([KeptSession(one.id, texts, one.notices) for one, texts in kept])
+    return SessionsReport([KeptSession(chat.id, texts, chat.notices) for chat, texts in kept])

@@ -271,7 +271,7 @@ def _check_vault(vault: str, root: Path, config: RAGConfig, is_indexed: bool) ->
         slow = "A slow disk makes indexing slow; leave folders out with index.ignore."
         return _warn("vault", f"{vault}: {error}", slow, **facts)
     facts |= {"notes": len(scan.notes), "unreadable": scan.problems, "notices": scan.notices}
-    facts["left_out"] = sum(one.reason != HIDDEN for one in scan.left_out)
+    facts["left_out"] = sum(file.reason != HIDDEN for file in scan.left_out)
     message = f"{vault}: {plural(len(scan.notes), 'note')} in {root}"
     if facts["left_out"]:
         others = plural(facts["left_out"], "other file")

@@ -82,7 +82,7 @@ def evaluate(
     if save is not None:
         save_runs(save, [*runs.values()])
     reports = {mode: _mode_report(run, baseline) for mode, run in runs.items()}
-    is_worse = any(one.worse for one in reports.values())
+    is_worse = any(report.worse for report in reports.values())
     several = len(modes) > 1
     return EvaluationReport(
         figures=None if several else reports[run.mode],

@@ -125,7 +125,7 @@ def plan_search(
         raise QueryError("the query is empty", hint='Say what to look for: `rag transform "words"`')
     names = None if transforms is None else wanted_transforms(transforms)
     route, mode = "", config.search.mode
-    filters = [f"{'-' if one.negated else ''}{one.field}:{one.value}" for one in parsed.fields]
+    filters = [f"{'-' if term.negated else ''}{term.field}:{term.value}" for term in parsed.fields]
     filters += [f'"{phrase}"' for phrase in parsed.phrases]
     filters += [f"-{text}" for text in parsed.excluded]
     filters += [f"-{prefix}*" for prefix in parsed.excluded_prefixes]
@@ -231,10 +231,10 @@ def replay(config: RAGConfig, record: AuditRecord) -> Replay:
 
     :raises QueryError: when the record's settings cannot be.
     """
-    known, notices = {setting.name for setting in fields(PlannerConfig)}, list[str]()
-    if others := ", ".join(sorted(known ^ {*record.settings})):
+    names, notices = {setting.name for setting in fields(PlannerConfig)}, list[str]()
+    if others := ", ".join(sorted(names ^ {*record.settings})):
         notices.append(f"the settings of another version of rag were recorded ({others})")
-    given = {name: value for name, value in record.settings.items() if name in known}
+    given = {name: value for name, value in record.settings.items() if name in names}
     try:
         settings = planner_config(given, "the record")
     except ConfigError as error:

@@ -42,7 +42,7 @@ def program_start(config: RAGConfig) -> ProgramStart:
     name, beside, file = Path(sys.argv[0]).absolute(), Path(sys.executable).with_name("rag"), None
     if config.project is None or config.project.is_trusted:
         origins, mine = dict.fromkeys(map(Path, config.origins.values())), user_file()
-        file = next((one for one in origins if one.is_absolute() and one != mine), None)
+        file = next((origin for origin in origins if origin.is_absolute() and origin != mine), None)
     program = [sys.executable, "-m", "rag"]
     # A bare `rag`, as in the warm process, is not a file of the working folder.
     if name.name == "rag" and "/" in sys.argv[0] and os.access(name, os.X_OK):

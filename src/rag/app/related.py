@@ -190,7 +190,7 @@ def near_in_meaning(
         return {}
     asked = np.stack(ours)
     nearest = np.argsort(-(asked @ np.stack([row for *_, row in others]).T).max(axis=0))[:_MOST]
-    others = sorted((others[at] for at in nearest), key=lambda one: (notes[one[0]], *one[:2]))
+    others = sorted((others[at] for at in nearest), key=lambda pair: (notes[pair[0]], *pair[:2]))
     theirs = np.stack([row for *_, row in others])
     cosines: Array = asked @ theirs.T
     holders = [notes[chunk] for chunk, *_ in others]
@@ -275,10 +275,10 @@ def weightiest_words(
             words.setdefault(term.dimension, term.text)
     # The store weighs them by their rarity once more: what most notes have must not add up.
     rarity = store.counts.rarity
-    weights = {one: count**0.5 * rarity(one) for one, count in counts.items()}
-    order = sorted(weights, key=lambda one: (-weights[one], one))[:_WORDS]
-    query = SparseEmbedding(order, [weights[one] for one in order])
-    return Weighty(query, " ".join(words[one] for one in order), rarity)
+    weights = {dimension: count**0.5 * rarity(dimension) for dimension, count in counts.items()}
+    order = sorted(weights, key=lambda dimension: (-weights[dimension], dimension))[:_WORDS]
+    query = SparseEmbedding(order, [weights[dimension] for dimension in order])
+    return Weighty(query, " ".join(words[dimension] for dimension in order), rarity)
 
 
 def repeated_lines(
@@ -334,10 +334,12 @@ def word_passages(
     weights = weigh_terms(words.text, words.rarity)
     whole = sum(weights.values()) or 1.0
     passages = []
-    for one in chain.from_iterable(map(sentences_of, chunks)):
-        if one.line not in repeated:
-            held = weigh_matches(find_matches(one.text, words.text), weights)
-            passages.append(Passage(one.number, one.text, round(sum(held.values()) / whole, 6)))
+    for sentence in chain.from_iterable(map(sentences_of, chunks)):
+        if sentence.line not in repeated:
+            held = weigh_matches(find_matches(sentence.text, words.text), weights)
+            passages.append(
+                Passage(sentence.number, sentence.text, round(sum(held.values()) / whole, 6))
+            )
     return sorted(passages, key=lambda passage: (-passage.score, passage.line))
 
 
@@ -346,7 +348,7 @@ def word_reasons(words: Weighty, chunks: Sequence[Document]) -> list[str]:
     one form."""
     rarity = words.rarity
     least = min(_TELLING, max(map(rarity, words.query.indices), default=0.0) - _LESS)
-    weights = weigh_terms(words.text, lambda one: rarity(one) if rarity(one) >= least else 0.0)
+    weights = weigh_terms(words.text, lambda term: rarity(term) if rarity(term) >= least else 0.0)
     best: dict[str, tuple[float, str]] = {}
     for chunk in chunks:
         text = lexical_parts(chunk.meta, chunk.content)[-1]
@@ -362,9 +364,9 @@ def word_reasons(words: Weighty, chunks: Sequence[Document]) -> list[str]:
                 form = stem(word) if word.isascii() else word  # what all forms have in common
                 best[form] = max((weight, word), best.get(form, (0.0, "")))
     reasons: list[str] = []
-    for _, word in sorted(best.values(), key=lambda one: (-one[0], one[1])):
+    for _, word in sorted(best.values(), key=lambda reason: (-reason[0], reason[1])):
         # In scripts without spaces one word may be part of another.
-        if word.isascii() or not any(word in one or one in word for one in reasons):
+        if word.isascii() or not any(word in reason or reason in word for reason in reasons):
             reasons.append(word)
     return reasons[:_REASONS]
 
@@ -408,7 +410,7 @@ def shared_names(manifest: Manifest, row: NoteRow) -> dict[str, dict[str, float]
     notes do that, the less it tells.
     """
     notes: dict[str, dict[str, float]] = defaultdict(dict)
-    for value in chain.from_iterable(row.fields[one] for one in row.fields if one not in _KINDS):
+    for value in chain.from_iterable(row.fields[name] for name in row.fields if name not in _KINDS):
         link = _LINK.fullmatch(value)
         name = link[1].strip() if link else value
         is_name = _is_name(name)
@@ -539,11 +541,11 @@ def related(snapshot: Workspace, request: RelatedRequest) -> RelatedReport:
         note = _Note(snapshot.store, manifest, row, request)
         by, candidates = note.candidates()
         least = _CLEAR if request.min_score is None else request.min_score
-        clear = [one for one in candidates if one.score >= least]
+        clear = [candidate for candidate in candidates if candidate.score >= least]
         results = note.describe(clear[: 2 * request.top_k])
         if candidates and not clear:
             rows = note.rows(candidates[:_NEAREST])
-            near = ", ".join(brief(one.title, _TITLE_WIDTH) for one in rows.values())
+            near = ", ".join(brief(row.title, _TITLE_WIDTH) for row in rows.values())
             note.notices.append(f"nothing is clearly related; nearest: {near}")
     ref, count = NoteRef(row.id, row.vault, row.path, row.title), len(results)
     left_out = 0 if request.include_linked else len(note.linked)
@@ -581,8 +583,8 @@ class _Note:
         by_words = near_in_words(self._store, self._words, own, self._filters)
         names = shared_names(self._manifest, self._row)
         named = first_chunks(self._store, self._filters, sorted(names)) if names else []
-        best = sorted(by_words, key=lambda one: (-by_words[one].share, one))[:_LIKELY]
-        likely = {chunk: one for one in best for chunk in by_words[one].chunks[:_PASSAGES]}
+        best = sorted(by_words, key=lambda note: (-by_words[note].share, note))[:_LIKELY]
+        likely = {chunk: note for note in best for chunk in by_words[note].chunks[:_PASSAGES]}
         likely |= {hit.id: hit.note for hit in named}
         likely |= {chunk.id: str(chunk.meta["file_id"]) for chunk in self._alike}
         near = None
@@ -598,9 +600,9 @@ class _Note:
         by = WORDS if near is None else MEANING
         weights, near = _WEIGHTS[by], near or {}
         candidates = []
-        for one in {*by_words, *near, *(hit.note for hit in named)}:
-            shared, tells = by_words.get(one), names.get(one, {})
-            sentences = near.get(one, [])[:_OFFERED]
+        for note in {*by_words, *near, *(hit.note for hit in named)}:
+            shared, tells = by_words.get(note), names.get(note, {})
+            sentences = near.get(note, [])[:_OFFERED]
             features = {
                 "lexical": shared.share if shared else 0.0,
                 "meaning": sentences[0].score if sentences else 0.0,
@@ -609,50 +611,52 @@ class _Note:
             odds = weights["constant"] + sum(weights[k] * features[k] for k in features)
             score = round(1 / (1 + math.exp(-min(odds, _SUREST))), 6)
             chunks = [sentence.chunk for sentence in sentences] + (shared.chunks if shared else [])
-            chunks += [hit.id for hit in named if hit.note == one]
+            chunks += [hit.id for hit in named if hit.note == note]
             chunks = [*dict.fromkeys(chunks)]
-            candidates.append(_Candidate(one, score, sorted(tells), sentences, chunks))
-        return by, sorted(candidates, key=lambda one: (-one.score, one.id))
+            candidates.append(_Candidate(note, score, sorted(tells), sentences, chunks))
+        return by, sorted(candidates, key=lambda candidate: (-candidate.score, candidate.id))
 
     def rows(self, candidates: Sequence[_Candidate]) -> dict[str, NoteRow]:
         """Return the rows of notes, by id, in their order."""
-        ids = [one.id for one in candidates]
+        ids = [candidate.id for candidate in candidates]
         marks = ", ".join("?" * len(ids))
         rows = {row.id: row for row in self._manifest.notes(f"id IN ({marks})", *ids)}
-        return {one: rows[one] for one in ids if one in rows}
+        return {note: rows[note] for note in ids if note in rows}
 
     def describe(self, candidates: Sequence[_Candidate]) -> list[RelatedNote]:
         """Return the best notes, but those of which a template is all that tells."""
         rows = self.rows(candidates)
-        wanted = {chunk for one in candidates for chunk in one.chunks}
+        wanted = {chunk for candidate in candidates for chunk in candidate.chunks}
         documents = {chunk.id: chunk for chunk in self._store.get_documents(sorted(wanted))}
         roots = self._manifest.vaults()
         results: list[RelatedNote] = []
-        for one in candidates:
-            chunks = [documents[chunk] for chunk in one.chunks if chunk in documents][:_PASSAGES]
-            passages = self._passages(one, documents)
+        for candidate in candidates:
+            chunks = [documents[chunk] for chunk in candidate.chunks if chunk in documents][
+                :_PASSAGES
+            ]
+            passages = self._passages(candidate, documents)
             passages = passages or word_passages(self._words, chunks, self._repeated)
-            row = rows.get(one.id)
-            if row is None or not (passages or one.names) or len(results) == self._limit:
+            row = rows.get(candidate.id)
+            if row is None or not (passages or candidate.names) or len(results) == self._limit:
                 continue
             related_note = copied(
                 RelatedNote,
                 row,
                 rank=len(results) + 1,
-                score=one.score,
+                score=candidate.score,
                 file=str(FoundNote(row, Path(roots[row.vault])).file),
                 link=self._link_to(row),
                 linked=row.id in self.linked,
                 passages=passages[:_PASSAGES],
-                reasons=self._reasons(row, one, chunks),
+                reasons=self._reasons(row, candidate, chunks),
             )
             results.append(related_note)
         return results
 
-    def _passages(self, one: _Candidate, documents: Mapping[str, Document]) -> list[Passage]:
+    def _passages(self, candidate: _Candidate, documents: Mapping[str, Document]) -> list[Passage]:
         """Return the sentences nearest in meaning; one that both notes have comes last."""
         passages: list[Passage] = []
-        for chunk, at, score, _ in one.sentences:
+        for chunk, at, score, _ in candidate.sentences:
             if chunk in documents:
                 sentences = sentences_of(documents[chunk])
                 number, text, _ = sentences[min(at, len(sentences) - 1)]
@@ -661,17 +665,17 @@ class _Note:
 
     @cached_property
     def _own_sentences(self) -> set[str]:
-        return {one.text for chunk in self._chunks for one in sentences_of(chunk)}
+        return {sentence.text for chunk in self._chunks for sentence in sentences_of(chunk)}
 
-    def _reasons(self, row: NoteRow, one: _Candidate, chunks: list[Document]) -> Reasons:
+    def _reasons(self, row: NoteRow, candidate: _Candidate, chunks: list[Document]) -> Reasons:
         tags = [tag for tag in self._row.tags if tag in row.tags]
         both = self._links.links_to(row, self._linking) if self._linking else ()
         return Reasons(
             word_reasons(self._words, chunks),
-            round(one.sentences[0].cosine, 6) if one.sentences else 0.0,
+            round(candidate.sentences[0].cosine, 6) if candidate.sentences else 0.0,
             # Without the parents of nested ones.
             [tag for tag in tags if not any(more.startswith(f"{tag}/") for more in tags)],
-            one.names,
+            candidate.names,
             sorted({f"{link.source.vault}/{link.source.path}" for link in both}),
         )
 

@@ -98,7 +98,7 @@ def copied(kind: type[R], source: object, **more: Any) -> R:
 
 @cache
 def _names(kind: Any) -> list[str]:
-    return [one.name for one in fields(kind)]
+    return [field.name for field in fields(kind)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,7 +234,7 @@ def unmatched(
 
 def _unknown_tags(tags: list[str], intent: Intent | None, state: IndexState) -> Iterator[str]:
     """Yield which of the tags no note has, as far as `missing_names` does not."""
-    named = {one.words for one in intent.plan.out_of_scope} if intent else {}
+    named = {name.words for name in intent.plan.out_of_scope} if intent else {}
     return _near_tags([tag for tag in tags if tag not in named], state)
 
 
@@ -265,7 +265,7 @@ def _unknown_properties(manifest: Manifest, query: str, filters: QueryFilters) -
     catalogue = manifest.catalogue
     typed = parse_query(query, known_properties(manifest, query)).properties
     wanted = [*(filters.values or {}).items()]
-    for name, value in [*wanted, *((one.field, one.value) for one in typed if not one.negated)]:
+    for name, value in [*wanted, *((term.field, term.value) for term in typed if not term.negated)]:
         fields = catalogue.fields()
         if name == "type" and value in KINDS and not catalogue.bearing(name, value_test(value)):
             yield f"no {value} file is indexed"
@@ -282,5 +282,5 @@ def _near(name: str | None, among: Iterable[str], least: float = 0.6, mark: str 
     from difflib import get_close_matches
 
     near = [*among] if name is None else get_close_matches(name, [*among], _NEAR, least)
-    names = ", ".join(f"{mark}{brief(one)}" for one in near[:_NEAR])
+    names = ", ".join(f"{mark}{brief(name)}" for name in near[:_NEAR])
     return f"; near: {names}" if names else ""

@@ -94,13 +94,13 @@ def search(workspace: Workspace, request: SearchRequest) -> SearchReport:
     index.mark_gone(response.results)
     notices = list(response.notices)
     if nearest:
-        titles = ", ".join(brief(one.title, _TITLE) for one in nearest)
+        titles = ", ".join(brief(result.title, _TITLE) for result in nearest)
         notices.append(f"nothing here clearly matches; nearest: {titles}")
     results = []
-    for rank, one in enumerate(response.results, 1):
+    for rank, result in enumerate(response.results, 1):
         around = request.context
-        context = None if around is None else excerpt_around(workspace, one, around)
-        results.append(result_of(one, index, rank=rank, context=context))
+        context = None if around is None else excerpt_around(workspace, result, around)
+        results.append(result_of(result, index, rank=rank, context=context))
     return copied(
         SearchReport,
         response,
@@ -135,13 +135,13 @@ def _leave_out(response: SearchResponse, request: SearchRequest) -> list[SearchR
     """Leave out what nothing bears or scores too little; return what is nearest if all is."""
     results, nearest = response.results, list[SearchResult]()
     if not request.everything:
-        borne = [one for one in results if one.is_borne]
+        borne = [hit for hit in results if hit.is_borne]
         nearest = [] if borne else results[:_NEAREST]
         results = borne
     least = request.min_score
-    kept = [one for one in results if one.score >= least or not any(one.scores.values())]
+    kept = [hit for hit in results if hit.score >= least or not any(hit.scores.values())]
     if results and not kept:
-        best, left_out = max(one.score for one in results), plural(len(results), "result")
+        best, left_out = max(hit.score for hit in results), plural(len(results), "result")
         response.notices.append(f"{left_out} left out, the best of which scores {best:.2f}")
     response.results, response.total = kept, len(kept)
     return nearest

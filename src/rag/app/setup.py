@@ -206,13 +206,13 @@ def find_vaults(places: Iterable[Path], seconds: float = _LOOKING) -> tuple[list
 
 def _named(config: RAGConfig, roots: Sequence[Path]) -> list[SetupVault]:
     registry = Registry.load(config)
-    known = set(configured_vaults(config, registry).values())
+    registered = set(configured_vaults(config, registry).values())
     vaults = []
     for root in roots:
         try:
             name, _ = registry.identify(config, root)
             registry.vaults[name] = root  # taken, for the next one; nothing is saved
-            vaults.append(SetupVault(name, str(root), root in known))
+            vaults.append(SetupVault(name, str(root), root in registered))
         except UsageError as error:
             vaults.append(SetupVault(root.name, str(root), problem=error.as_notice()))
     return vaults

@@ -171,15 +171,15 @@ def read_status(
             embedded = replace(embedded, space=replace(embedded.space, digest=digest))
         stale: list[int] | None = [] if writer is None or writer.here else None
         for name, root in roots.items():
-            facts, known = read_facts(manifest, name), manifest.stats(name)
+            facts, stats = read_facts(manifest, name), manifest.stats(name)
             undated = any(manifest.count_undated(name, *span) for span in facts.copied)
             notices = [f"{path}: {why}" for path, why in facts.notices.items()]
             notices, files = [*[_UNDATED] * undated, *notices], None
             try:
                 scan = scan_vault(root, config, time.monotonic() + _PATIENCE, everything=True)
-                files, not_indexed = count_files(manifest, name, known, scan, config.index.ocr)
+                files, not_indexed = count_files(manifest, name, stats, scan, config.index.ocr)
                 left_out += not_indexed if skipped else []
-                stale = None if stale is None else [*stale, count_stale_in(root, known, scan)]
+                stale = None if stale is None else [*stale, count_stale_in(root, stats, scan)]
             except IndexingError:
                 pass  # not mounted: what was indexed is the best there is
             except TimeoutError:
@@ -264,19 +264,19 @@ class SkippedFile:
 
 
 def count_files(
-    manifest: Manifest, vault: str, known: Collection[str], scan: Scan, ocr: bool
+    manifest: Manifest, vault: str, indexed_paths: Collection[str], scan: Scan, ocr: bool
 ) -> tuple[VaultFiles, list[SkippedFile]]:
     """Count the files of a vault's folder.
 
     Of a file whose text could not be read the name is searched all the same; here it is left out.
 
-    :param known: the files that the manifest has of the vault.
+    :param indexed_paths: the files that the manifest has of the vault.
     :param scan: what the folder holds, with what is left out.
     :param ocr: whether scanned pages are read.
     """
     states, left_out, kinds = manifest.states(vault), [*scan.left_out], list[str]()
     for note in scan.notes:
-        if note.path not in known:
+        if note.path not in indexed_paths:
             left_out.append(LeftOut(note.path, NOT_YET))
         elif (state := states.get(note.path, "")) not in ("", PARTLY, OCR):
             left_out.append(LeftOut(note.path, state))
@@ -285,11 +285,11 @@ def count_files(
             kinds.append("markdown" if suffix in MARKDOWN else READ.get(suffix, suffix.lstrip(".")))
     # The most first, and by name where there are as many.
     indexed = dict(Counter(sorted(kinds)).most_common())
-    reasons = dict(Counter(sorted(one.reason for one in left_out)).most_common())
+    reasons = dict(Counter(sorted(file.reason for file in left_out)).most_common())
     of = Counter(states.values())
     waiting = of[SCAN] + (of[PARTLY] if ocr else 0)  # or each cover of a book counted
     scans = ScanCount(waiting, of[OCR]) if waiting or of[OCR] else None
     listed = {note.path for note in scan.notes} | {path for path, _ in left_out}
     folders = [LeftOut(f"{path}/", UNREADABLE) for path in scan.problems if path not in listed]
     files = VaultFiles(len(kinds) + len(left_out), indexed, reasons, scans)
-    return files, [SkippedFile(vault, *one) for one in sorted(left_out + folders)]
+    return files, [SkippedFile(vault, *file) for file in sorted(left_out + folders)]

@@ -170,8 +170,8 @@ def _index_vaults(run: IndexRun, request: SyncRequest, show_progress: ShowProgre
                 gone = run.remove_vault(vault)
                 notices.append(f"vault {vault!r} is gone: {plural(gone, 'note')} removed")
     indexed = run.vaults()
-    known = known_vaults(config, indexed, registry)
-    wanted = named or known
+    all_vaults = known_vaults(config, indexed, registry)
+    wanted = named or all_vaults
     _check_any(wanted, config)
     for vault, root in wanted.items():
         if not request.take_over:  # the notes of another machine lay where they lay there
@@ -185,7 +185,7 @@ def _index_vaults(run: IndexRun, request: SyncRequest, show_progress: ShowProgre
     notices += [  # of the vaults named alone, or each run would say it
         f"vault {inner!r} lies in {outer!r}, so that its notes are found twice:"
         f" `rag vault remove {quote(inner)}` takes it out"
-        for inner, outer in (overlaps(known) if named else ())
+        for inner, outer in (overlaps(all_vaults) if named else ())
         if inner in named or outer in named
     ]
     for vault, root in wanted.items():

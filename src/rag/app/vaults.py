@@ -62,10 +62,10 @@ def list_vaults(config: RAGConfig) -> VaultsReport:
         if error.message != NO_INDEX:
             wrong = error.as_notice()
     registry = Registry.load(config)
-    found = known_vaults(config, roots, registry)
+    listed = known_vaults(config, roots, registry)
     vaults = {
         name: KnownVault(path, None if wrong else counts.get(name, (0, 0))[0])
-        for name, path in found.items()
+        for name, path in listed.items()
     }
     passed_over = vaults_passed_over(config, registry)
     return VaultsReport(vaults, [*filter(None, [registry.notice, wrong]), *passed_over])
@@ -103,17 +103,17 @@ def rename_vault(config: RAGConfig, name: str, wanted: str) -> VaultChange:
     """
     from rag.indexing.run import IndexRun
 
-    name, wanted = (unicodedata.normalize("NFC", one) for one in (name, wanted))
+    name, wanted = (unicodedata.normalize("NFC", text) for text in (name, wanted))
     vaults = list_vaults(config).vaults
-    found = {name: vault.path for name, vault in vaults.items()}
-    if name not in found:
-        raise unknown_vault(name, list(found))
+    paths = {name: vault.path for name, vault in vaults.items()}
+    if name not in paths:
+        raise unknown_vault(name, list(paths))
     if not wanted.strip():
         raise UsageError(f"{wanted!r} cannot name a vault", hint="Choose another name.")
-    if wanted in found:
-        what = f"a vault named {wanted!r} exists already: {found[wanted]}"
+    if wanted in paths:
+        what = f"a vault named {wanted!r} exists already: {paths[wanted]}"
         raise UsageError(what, hint="Choose another name.")
-    folder = found[name]
+    folder = paths[name]
     # They would be forgotten under both names.
     if vaults[name].notes != 0 and folder.is_dir() and not _holds_notes(folder):
         hint = "Mount it; `rag vault remove` forgets the vault."
@@ -134,9 +134,9 @@ def remove_vault(config: RAGConfig, name: str) -> VaultChange:
 
     name = unicodedata.normalize("NFC", name)
     with IndexRun(config, open_to_write(config)) as run:
-        known = known_vaults(config, run.vaults())
-        if name not in known:
-            raise unknown_vault(name, list(known))
+        vaults = known_vaults(config, run.vaults())
+        if name not in vaults:
+            raise unknown_vault(name, list(vaults))
         registry = Registry.load(config)
         registry.remove(config, name)
         registry.save()

@@ -113,13 +113,13 @@ class Outcome:
 
     def problems(self, missing: Collection[str]) -> list[str]:
         """Return what there is to know of the run, but not that these vaults are missing."""
-        told = [self.error] if self.error else [*self.report.get("notices", [])]
+        sentences = [self.error] if self.error else [*self.report.get("notices", [])]
         for name, vault in self.vaults.items():
             if vault["problem"] and name not in missing:
-                told.append(f"vault {name!r}: {vault['problem']}")
+                sentences.append(f"vault {name!r}: {vault['problem']}")
             notes = (*vault["failed"].items(), *vault["notices"].items())
-            told += [f"{name}/{path}: {why}" for path, why in notes]
-        return told
+            sentences += [f"{name}/{path}: {why}" for path, why in notes]
+        return sentences
 
 
 class IndexProcess:
@@ -401,7 +401,7 @@ class Watcher:
         missing = [name for name, root in self._vaults.items() if _identity(root) is None]
         problems = outcome.problems(missing)
         for problem in problems:
-            if not any(problem in known for known in self._problems.values()):
+            if not any(problem in earlier for earlier in self._problems.values()):
                 self._warn(problem)
         self._problems[process] = problems
 

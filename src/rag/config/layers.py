@@ -244,8 +244,8 @@ class Layers:
             section, _, key = name.rpartition(".")
             tables[section][key] = value
         sections = {name: kind(**tables[name]) for name, kind in SECTIONS.items()}
-        told = {name: getattr(self, name) for name in _TOLD}
-        config = RAGConfig(**tables[""], **sections, **told)
+        facts = {name: getattr(self, name) for name in _TOLD}
+        config = RAGConfig(**tables[""], **sections, **facts)
         changed = {n.rpartition(".")[0] for n, o in self.origins.items() if o != DEFAULT}
         for name, setting in self.known.items():
             section, value = name.rpartition(".")[0], self.values[name]
@@ -305,20 +305,20 @@ def variable_of(setting: str) -> str:
 def unknown_in_environment(config: RAGConfig, env: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that look like settings and set nothing, each with the nearest name, or
     with "" where none is near."""
-    known = settings()
+    names = settings()
     of_keys = [attrgetter(key.variable)(config) for key in KEYS]
     strange = [
         key
         for key, value in sorted(env.items())
         # `RAG_TEST_…` are those of the program's tests.
         if key.startswith("RAG_") and value and not key.startswith("RAG_TEST_")
-        if key[4:].lower().replace("__", ".") not in known or not key.isupper()
+        if key[4:].lower().replace("__", ".") not in names or not key.isupper()
         if key not in {*_OTHER_VARIABLES, *of_keys}
     ]
-    return {key: _nearest(key, [*map(variable_of, known), *_OTHER_VARIABLES]) for key in strange}
+    return {key: _nearest(key, [*map(variable_of, names), *_OTHER_VARIABLES]) for key in strange}
 
 
-def _nearest(name: str, known: Iterable[str]) -> str:
+def _nearest(name: str, names: Iterable[str]) -> str:
     from difflib import get_close_matches
 
-    return next(iter(get_close_matches(name[:100], list(known), 1, 0.7)), "")
+    return next(iter(get_close_matches(name[:100], list(names), 1, 0.7)), "")

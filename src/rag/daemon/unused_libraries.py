@@ -54,10 +54,10 @@ class _Finder:
     ) -> ModuleSpec | None:
         if name == _MISSING:
             raise ModuleNotFoundError(f"{name} is not loaded", name=name)
-        found = PathFinder.find_spec(name, path) if name in _PUT_OFF else None
-        if found and type(found.loader) is SourceFileLoader and found.origin:
-            found.loader = _Loader(name, found.origin)
-        return found
+        spec = PathFinder.find_spec(name, path) if name in _PUT_OFF else None
+        if spec and type(spec.loader) is SourceFileLoader and spec.origin:
+            spec.loader = _Loader(name, spec.origin)
+        return spec
 
 
 class _Loader(SourceFileLoader):
@@ -94,7 +94,7 @@ class _Loader(SourceFileLoader):
             self.starred.append(whole)
             return SimpleNamespace(__all__=())
         if wanted:
-            return SimpleNamespace(**{one: self._stand_in(whole, one) for one in wanted})
+            return SimpleNamespace(**{name: self._stand_in(whole, name) for name in wanted})
         return self._stand_in(whole)
 
     def _stand_in(self, whole: str, name: str = "") -> _StandIn:

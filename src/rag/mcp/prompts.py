@@ -62,11 +62,11 @@ def get_prompt(name: object, arguments: object) -> dict[str, Any]:
 
     :raises ArgumentError: for a prompt that is none, and for arguments that it does not take.
     """
-    prompt = next((one for one in PROMPTS if one["name"] == name), None)
+    prompt = next((prompt for prompt in PROMPTS if prompt["name"] == name), None)
     if prompt is None:
-        raise ArgumentError(f"the prompts are: {', '.join(one['name'] for one in PROMPTS)}")
+        raise ArgumentError(f"the prompts are: {', '.join(prompt['name'] for prompt in PROMPTS)}")
     given = {} if arguments is None else arguments
-    taken = {one["name"]: one.get("required", False) for one in prompt["arguments"]}
+    taken = {argument["name"]: argument.get("required", False) for argument in prompt["arguments"]}
     if not isinstance(given, dict) or given.keys() - taken:
         raise ArgumentError(f"arguments must be an object; they are: {', '.join(taken)}")
     values: dict[str, str] = {}

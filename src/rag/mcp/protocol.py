@@ -219,10 +219,10 @@ def is_id(value: object) -> TypeGuard[Id]:
 
 def error_message(id_: object, error: ProtocolError) -> Message:
     """Return the answer that says what is wrong with a request, with its id if it is known."""
-    told = {"code": error.code, "message": str(error)}
+    report = {"code": error.code, "message": str(error)}
     if error.data is not None:
-        told["data"] = error.data
-    return {"jsonrpc": "2.0", "id": id_ if is_id(id_) else None, "error": told}
+        report["data"] = error.data
+    return {"jsonrpc": "2.0", "id": id_ if is_id(id_) else None, "error": report}
 
 
 def as_object(value: object) -> Message:

@@ -134,7 +134,7 @@ def joined(*texts: object) -> str:
 
 def noted(notices: Iterable[str]) -> str:
     """Return what there is to know, a line each; empty for nothing."""
-    lines = [f"Note: {safe_name(_hint(one))}" for one in dict.fromkeys(notices) if one]
+    lines = [f"Note: {safe_name(_hint(notice))}" for notice in dict.fromkeys(notices) if notice]
     return "\n".join(lines[:_MOST_NOTICES] + and_more(len(lines) - _MOST_NOTICES))
 
 
@@ -198,7 +198,7 @@ def search(library: Library, asked: Search, call: Call) -> ToolResult:
     """Search by words and meaning, by filters alone, or for lines; return one page."""
     from rag.app.search import search as find
 
-    queries = [*dict.fromkeys(one for one in (asked.query, *asked.queries) if one.strip())]
+    queries = [*dict.fromkeys(query for query in (asked.query, *asked.queries) if query.strip())]
     ways = sum(map(bool, (queries, asked.text.strip(), asked.tasks)))
     if ways > 1:
         raise ArgumentError("give one of query, text and tasks")
@@ -220,8 +220,8 @@ def search(library: Library, asked: Search, call: Call) -> ToolResult:
     notices = noted(_search_notices(reports))
     named = " | ".join(f'"{brief(query, 200)}"' for query in queries) or "these filters"
     if not hits[skipped:]:
-        nearest = [one for report in reports for one in report.nearest]
-        near = [_title_and_place(one) for one in nearest]
+        nearest = [note for report in reports for note in report.nearest]
+        near = [_title_and_place(note) for note in nearest]
         head = f"Nothing clearly matches {named}. The nearest notes, most likely not meant:"
         if not near:
             head = f"Nothing found for {named}. Try other words, or fewer filters."
@@ -406,9 +406,9 @@ def _outline(report: NoteReport) -> ToolResult:
     modified = [f"modified {row.modified[:10]}"] if row.modified else []
     fields = [f"{key}: {', '.join(values)}" for key, values in [*row.fields.items()][:20]]
     headings = [
-        f"{one.line + 1}  {'#' * one.level} {safe_name(one.text)}"
-        for one in outline(lines, split_front_matter(lines)).headings
-        if one.level < PAGE_LEVEL
+        f"{heading.line + 1}  {'#' * heading.level} {safe_name(heading.text)}"
+        for heading in outline(lines, split_front_matter(lines)).headings
+        if heading.level < PAGE_LEVEL
     ]
     head, below = _head(row, f"{len(lines)} lines", *modified), listed(headings)
     return ToolResult("", joined(head, *map(safe_name, fields), below or "(no headings)"))
@@ -440,7 +440,9 @@ def related(library: Library, asked: Related, call: Call) -> ToolResult:
     """Return the notes related to a note; with `links`, those that its links lead to."""
     if asked.depth and not asked.links:
         raise ArgumentError("depth goes with links")
-    others = [one for one in ("include_linked", "all_vaults", "min_score") if getattr(asked, one)]
+    others = [
+        name for name in ("include_linked", "all_vaults", "min_score") if getattr(asked, name)
+    ]
     if asked.links and others:
         raise ArgumentError(f"{others[0]} does not go with links")
     with library.reader() as workspace:
@@ -458,14 +460,14 @@ def related(library: Library, asked: Related, call: Call) -> ToolResult:
         report = find_related(workspace, replace(asked, note=note))
     linked = f"{plural(report.left_out, 'note')} that it is linked with left out"
     notices = [*report.notices, *[linked] * bool(report.left_out)]
-    notes = listed([_related(number, one) for number, one in enumerate(report.results, 1)])
+    notes = listed([_related(number, note) for number, note in enumerate(report.results, 1)])
     what = f"Related notes, by {report.by}, best first."
     head = what if notes else "No note is clearly related to it."
     return ToolResult(head, joined(f"of {safe_name(report.note.title)}", notes, noted(notices)))
 
 
-def _related(number: int, found: RelatedNote) -> str:
-    why = found.reasons
+def _related(number: int, note: RelatedNote) -> str:
+    why = note.reasons
     reasons = {
         "words": ", ".join(why.words),
         "meaning": f"{why.likeness:.2f}" if round(why.likeness, 2) else "",
@@ -475,10 +477,10 @@ def _related(number: int, found: RelatedNote) -> str:
     }
     reason = safe_name(" · ".join(f"{kind} {text}" for kind, text in reasons.items() if text))
     lines = [
-        f"{number}. {safe_name(found.title)}{_score(found.score)}",
-        f"{safe_place(found.vault, found.path)}  {safe_name(found.link)}",
+        f"{number}. {safe_name(note.title)}{_score(note.score)}",
+        f"{safe_place(note.vault, note.path)}  {safe_name(note.link)}",
         brief(reason, _PASSAGE),
-        *(f"{one.line}: {brief(clean(one.text), _PASSAGE)}" for one in found.passages),
+        *(f"{passage.line}: {brief(clean(passage.text), _PASSAGE)}" for passage in note.passages),
     ]
     return "\n   ".join(filter(None, lines))
 
@@ -520,7 +522,7 @@ def ask(library: Library, asked: Ask, call: Call) -> ToolResult:
     answer = report.answer
     notices = noted(answer.notices)
     numbered = enumerate(answer.sources if answer.found else answer.near, 1)
-    sources = listed([f"[{number}] {_title_and_place(one)}" for number, one in numbered])
+    sources = listed([f"[{number}] {_title_and_place(source)}" for number, source in numbered])
     if not answer.found:
         near = " These notes are nearest, and do not answer it; search may find more."
         head = f"Not found in the notes.{near if sources else ''}"
@@ -572,8 +574,8 @@ def _state(report: StatusReport) -> ToolResult:
         left_out.update(vault.files.left_out if vault.files else {})
     vaults += [f"vault {safe_name(name)}: not indexed yet" for name in report.not_indexed]
     wrong = [
-        f"  {safe_place(one.vault, one.path)}: {safe_name('; '.join(one.problems))}"
-        for one in report.problems
+        f"  {safe_place(note.vault, note.path)}: {safe_name('; '.join(note.problems))}"
+        for note in report.problems
     ]
     del left_out[HIDDEN]
     others = ", ".join(f"{count:,} {reason}" for reason, count in left_out.most_common())

@@ -303,11 +303,11 @@ def walk_links(
         seen, level = {start.id}, [start]
         for away in range(1, depth + 1):
             reached: dict[str, NamedNote] = {}
-            for one in level:
+            for place in level:
                 ends = list[tuple[str, Link, NamedNote | None]]()
-                for link in manifest.links.links_from(one.vault, one.path):
+                for link in manifest.links.links_from(place.vault, place.path):
                     ends.append((OUT, link, link.notes[0] if link.is_clear else None))
-                ends += [(IN, link, link.source) for link in manifest.links.links_to(one)]
+                ends += [(IN, link, link.source) for link in manifest.links.links_to(place)]
                 for way, link, other in (end for end in ends if direction in (BOTH, end[0])):
                     if other is None or other.id not in seen:
                         steps.append(Step(away, way, link))
@@ -466,12 +466,12 @@ def section_of(note: FoundNote, lines: list[str], wanted: str) -> slice:
     parts = [part for part in wanted.split("#") if part.strip()]
     above: list[Heading] = []
     for at, heading in enumerate(headings):
-        above = [one for one in above if one.level < heading.level] + [heading]
+        above = [parent for parent in above if parent.level < heading.level] + [heading]
         left = iter(above[:-1])  # those above must come in the order of the parts
         if _matches(heading, parts[-1]) and all(
-            any(_matches(one, part) for one in left) for part in parts[:-1]
+            any(_matches(parent, part) for parent in left) for part in parts[:-1]
         ):
-            below = (one.line for one in headings[at + 1 :] if one.level <= heading.level)
+            below = (later.line for later in headings[at + 1 :] if later.level <= heading.level)
             end = next(below, len(lines))
             return slice(heading.line, end - len(page_starts(lines[end - 1 : end])))
     texts = [text for text in dict.fromkeys(heading.text for heading in headings) if text]

@@ -71,7 +71,7 @@ def evaluate(
     with Workspace(config) as workspace:
         report = run(workspace, asked, wanted, given.transforms or None, vaults, baseline, save)
     if not given.quiet:
-        for notice in () if json else (text for one in report.runs for text in one.run.notices):
+        for notice in () if json else (text for mode in report.runs for text in mode.run.notices):
             say(notice)
         opt.warn_if_stale(report.index)
     _warn(report, f"vault {', '.join(vaults)}" if vaults else "the index")
@@ -79,7 +79,7 @@ def evaluate(
         print_report(report)
     else:
         _print(report)
-    if any(one.worse for one in report.runs):
+    if any(mode.worse for mode in report.runs):
         raise typer.Exit(1)
 
 
@@ -97,13 +97,13 @@ def _warn(report: EvaluationReport, where: str) -> None:
     from rag.evaluation.comparison import FEW
 
     if unknown := report.runs[0].run.unknown:
-        names = [f"{one.id} ({(one.relevant or one.partial)[0]})" for one in unknown]
+        names = [f"{q.id} ({(q.relevant or q.partial)[0]})" for q in unknown]
         say(f"{plural(len(unknown), 'question')} with notes that are not in {where}: {_few(names)}")
-    for one in report.runs:
-        if (compared := one.compared) is None:
+    for mode in report.runs:
+        if (compared := mode.compared) is None:
             continue
-        if one.compared_with != one.run.mode:
-            say(f"mode {one.run.mode} is compared with mode {one.compared_with} of the baseline")
+        if mode.compared_with != mode.run.mode:
+            say(f"mode {mode.run.mode} is compared with mode {mode.compared_with} of the baseline")
         if left_out := compared.left_out:
             count = plural(len(left_out), "question")
             say(f"left out, not the same in the baseline: {count} ({_few(left_out)})")
@@ -121,18 +121,18 @@ def _print(report: EvaluationReport) -> None:
     from rag.cli.render.terminal import make_console
 
     console = make_console()
-    for position, one in enumerate(report.runs):
+    for position, mode in enumerate(report.runs):
         rows = [
             (name, *(f"{row[key]:,.{_DIGITS.get(key, 3)}f}" for key in _LABELS))
-            for name, row in [*one.categories.items(), ("all", one.overall)]
+            for name, row in [*mode.categories.items(), ("all", mode.overall)]
         ]
-        table = _table(rows, [f"mode {one.run.mode}", *_LABELS.values()])
+        table = _table(rows, [f"mode {mode.run.mode}", *_LABELS.values()])
         console.print(*[""] * bool(position), table, sep="\n")
-        if one.score_auc is not None:
-            print_line(f"{_AUC}: {one.score_auc:.3f} (area under the curve)")
-        if one.compared:
-            console.print("", _comparison(one.compared), "", sep="\n", end="")
-            print_line(_verdict(one.compared))
+        if mode.score_auc is not None:
+            print_line(f"{_AUC}: {mode.score_auc:.3f} (area under the curve)")
+        if mode.compared:
+            console.print("", _comparison(mode.compared), "", sep="\n", end="")
+            print_line(_verdict(mode.compared))
 
 
 def _table(rows: Sequence[tuple[str, ...]], names: list[str]) -> Table:
@@ -149,10 +149,10 @@ def _table(rows: Sequence[tuple[str, ...]], names: list[str]) -> Table:
 
 def _comparison(comparison: Comparison) -> Table:
     rows = []
-    for name, one in comparison.differences.items():
+    for name, row in comparison.differences.items():
         digits = _DIGITS.get(name, 4)  # what matters may be less than a thousandth
-        was, now = (f"{value:.{digits}f}" for value in (one.baseline, one.now))
-        change, low, high = (f"{x:+.{digits}f}" for x in (one.difference, one.low, one.high))
+        was, now = (f"{value:.{digits}f}" for value in (row.baseline, row.now))
+        change, low, high = (f"{x:+.{digits}f}" for x in (row.difference, row.low, row.high))
         rows.append((_LABELS[name], was, now, change, f"{low} to {high}"))
     both = f"{plural(comparison.queries, 'question')} in both"
     return _table(rows, [both, "baseline", "now", "difference", "95 % interval"])
@@ -161,10 +161,10 @@ def _comparison(comparison: Comparison) -> Table:
 def _verdict(comparison: Comparison) -> str:
     from rag.evaluation.comparison import DECIDING
 
-    one, label = comparison.differences[DECIDING], _LABELS[DECIDING]
+    row, label = comparison.differences[DECIDING], _LABELS[DECIDING]
     if comparison.same:
         return f"The same as the baseline: {label} did not change."
-    change = f"{label} changed by {one.difference:+.4f} (95 %: {one.low:+.4f} to {one.high:+.4f})"
+    change = f"{label} changed by {row.difference:+.4f} (95 %: {row.low:+.4f} to {row.high:+.4f})"
     if comparison.worse or comparison.better:
         return f"{'Worse' if comparison.worse else 'Better'} than the baseline: {change}."
     return f"Not worse than the baseline: {change}, which may be chance."

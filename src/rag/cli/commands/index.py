@@ -132,8 +132,8 @@ def _summary(report: SyncReport, quiet: bool) -> Iterator[str]:
             parts.append(f"{count:,} {word}")
     done = run.embedding
     if done and (done.made or done.reused):
-        known = f" ({done.reused:,} known already)" if done.reused else ""
-        parts.append(f"{plural(done.made + done.reused, 'chunk')} embedded{known}")
+        cached = f" ({done.reused:,} known already)" if done.reused else ""
+        parts.append(f"{plural(done.made + done.reused, 'chunk')} embedded{cached}")
         if done.unreadable:
             script = "a script that the model does not read"
             parts.append(f"{done.unreadable:,} left to words ({script})")

@@ -58,19 +58,19 @@ def get(
     if out.as_json:  # which has the file too, as with a search
         print_report(report if report.several else report.notes[0])
     elif out.names_files:
-        out.print_files(one.file for one in report.notes)
+        out.print_files(note.file for note in report.notes)
     else:
-        for number, one in enumerate(report.notes):
+        for number, entry in enumerate(report.notes):
             if number:
                 print_text("")
             if report.several:
-                print_line(f"==> {one.vault}/{one.path}{one.part} <==")
-            if one.notice:
-                say(f"rag: {one.notice}")
-            for line in one.lines:
+                print_line(f"==> {entry.vault}/{entry.path}{entry.part} <==")
+            if entry.notice:
+                say(f"rag: {entry.notice}")
+            for line in entry.lines:
                 print_text(line)
-            if one.more:
-                print_line(f"… {plural(one.more, 'more line')}")
+            if entry.more:
+                print_line(f"… {plural(entry.more, 'more line')}")
     if report.unknown:
         raise typer.Exit(NotFoundError.exit_code)
 
@@ -136,7 +136,7 @@ def related(
     if out.as_json:
         print_report(report)
     elif out.names_files:
-        out.print_files(one.file for one in report.results)
+        out.print_files(note.file for note in report.results)
     else:
         _print_related(report)
     if not report.results:

@@ -89,7 +89,7 @@ def _transformed(report: TransformReport) -> Iterator[str]:
         yield f"original: {report.text}"
     yield from (f"filter: {text}" for text in report.filters)
     yield from (f"corrected: {word} -> {meant}" for word, meant in report.corrections.items())
-    yield from (f"also: {one}" for one in report.also if one not in report.corrections.values())
+    yield from (f"also: {word}" for word in report.also if word not in report.corrections.values())
     yield from searched_lines(report.route, report.variants)
 
 
@@ -123,9 +123,9 @@ def audit(
         if not replayed.same:
             raise typer.Exit(1)
     elif record_id:
-        found = find_record(config, record_id)
-        text = to_json_text(found.record.to_json(), indent=2)
-        show(found, json, text.split("\n"))
+        report = find_record(config, record_id)
+        text = to_json_text(report.record.to_json(), indent=2)
+        show(report, json, text.split("\n"))
     else:
         _print_records(list_records(config, last, since), config.planner.audit, json)
 
@@ -158,6 +158,8 @@ def _replayed(report: Replay) -> Iterator[str]:
         say(notice)
     if report.same:
         yield f"{report.id}: the same plan"
-    for one in report.differences:
-        stored, now = (shortened(to_json_text(it), 200) for it in (one.stored, one.replayed))
-        yield f"{one.field}: {stored}, now {now}"
+    for difference in report.differences:
+        stored, now = (
+            shortened(to_json_text(it), 200) for it in (difference.stored, difference.replayed)
+        )
+        yield f"{difference.field}: {stored}, now {now}"

@@ -110,7 +110,7 @@ def search(
     if out.as_json:
         print_report(report)
     elif out.names_files:
-        out.print_files(one.file for one in results)
+        out.print_files(result.file for result in results)
     elif out.is_data:
         print_format(out.format, report, full)
     elif results:

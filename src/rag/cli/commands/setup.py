@@ -106,10 +106,10 @@ def config(
 
 def _config_lines(report: SettingsReport) -> Iterator[str]:
     width = max(map(len, report.settings))
-    for name, one in report.settings.items():
-        text = one.value if isinstance(one.value, str) else to_json_text(one.value)
-        yield f"{name:{width}}  {text}  ({one.origin})"
-        if ignored := one.left_out:
+    for name, setting in report.settings.items():
+        text = setting.value if isinstance(setting.value, str) else to_json_text(setting.value)
+        yield f"{name:{width}}  {text}  ({setting.origin})"
+        if ignored := setting.left_out:
             yield f"{'':{width}}  left out: {ignored.value} ({ignored.reason}). {ignored.hint}"
 
 
@@ -139,10 +139,10 @@ def trust(
     json, lines = given.json, list[str]()
     if list_all:
         listed = app.trusted_files()
-        for one in listed.files:
-            gone = "" if os.path.lexists(one.file) else "  (gone)"
-            how = "trusted" if one.trusted else "refused"
-            lines.append(f"{how}  {one.since}  {one.file}{gone}")
+        for entry in listed.files:
+            gone = "" if os.path.lexists(entry.file) else "  (gone)"
+            how = "trusted" if entry.trusted else "refused"
+            lines.append(f"{how}  {entry.since}  {entry.file}{gone}")
         show(listed, json, lines or ["no file is trusted"])
     elif remove:
         removed = app.trust_no_more(place or Path())
@@ -175,9 +175,9 @@ def list_vaults(given: Given = shared("json config_file")) -> None:
     for notice in report.notices:
         say(f"rag: {notice}")
     lines = []
-    for name, one in report.vaults.items():
-        notes = "notes unknown" if one.notes is None else plural(one.notes, "note")
-        lines.append(f"{name}  {notes}  {one.path}")
+    for name, entry in report.vaults.items():
+        notes = "notes unknown" if entry.notes is None else plural(entry.notes, "note")
+        lines.append(f"{name}  {notes}  {entry.path}")
     show(report, given.json, lines or ["no vaults yet: `rag index FOLDER` makes one"])
 
 

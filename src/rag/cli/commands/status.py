@@ -41,24 +41,26 @@ def status(
     from rag.app.status import HINTS, read_status
 
     config = given.config
-    found = read_status(config, links, problems, skipped)
-    lines = [*_problems(found)] if problems else []
+    report = read_status(config, links, problems, skipped)
+    lines = [*_problems(report)] if problems else []
     if skipped:
-        lines += [f"{one.vault}/{one.path}: {one.reason}" for one in found.skipped or ()]
+        lines += [f"{file.vault}/{file.path}: {file.reason}" for file in report.skipped or ()]
         lines = lines or ["every file is indexed"]
-        reasons = {one.reason for one in found.skipped or ()}
+        reasons = {file.reason for file in report.skipped or ()}
         lines += [hint for reason, hint in HINTS.items() if reason in reasons]
     if links:
         from rag.cli.commands.notes import link_line
 
-        lines += [*map(link_line, found.links or ())] or ["every link leads to one note"]
-    show(found, given.json, lines if problems or links or skipped else _status_lines(found, config))
-    if problems and any(note.failed for note in found.problems):
+        lines += [*map(link_line, report.links or ())] or ["every link leads to one note"]
+    show(
+        report, given.json, lines if problems or links or skipped else _status_lines(report, config)
+    )
+    if problems and any(note.failed for note in report.problems):
         raise typer.Exit(5)
 
 
-def _status_lines(found: StatusReport, config: RAGConfig) -> Iterator[str]:
-    index, changed = found.index, found.index.changed
+def _status_lines(report: StatusReport, config: RAGConfig) -> Iterator[str]:
+    index, changed = report.index, report.index.changed
     age = "up to date" if changed == 0 else f"{plural(changed or 0, 'note')} changed since"
     yield f"index     {index.path} ({index.bytes / 1e6:.1f} MB)"
     if index.server:
@@ -74,19 +76,19 @@ def _status_lines(found: StatusReport, config: RAGConfig) -> Iterator[str]:
     yield f"indexed   {minute(index.indexed_at)}, {age}"
     yield f"notes     {index.notes:,} in {plural(index.chunks, 'chunk')}"
     yield from _embedding(index.embedding) if index.embedding else ()
-    yield from [f"reader    {found.reader}"] if found.reader else ()
-    told = set[str]()
-    for name, vault in found.vaults.items():
+    yield from [f"reader    {report.reader}"] if report.reader else ()
+    notices = set[str]()
+    for name, vault in report.vaults.items():
         is_here = os.path.isdir(vault.path)  # noqa: PTH112 - `Path.is_dir` may raise
         away = "" if is_here else "  (the folder is not there)"
         yield f"  {name}  {plural(vault.notes, 'note')}  {vault.path}{away}"
         yield from _files(vault.files, config.index.ocr) if vault.files else ()
-        yield from (f"    {notice}" for notice in vault.notices if notice not in told)
-        told |= {*vault.notices}
-    yield from (f"  {name}  not indexed yet (`rag index`)" for name in found.not_indexed)
-    yield from _watcher(found.watcher) if found.watcher else ()
-    if found.problems:
-        yield f"problems  {plural(len(found.problems), 'note')} (`rag status --problems`)"
+        yield from (f"    {notice}" for notice in vault.notices if notice not in notices)
+        notices |= {*vault.notices}
+    yield from (f"  {name}  not indexed yet (`rag index`)" for name in report.not_indexed)
+    yield from _watcher(report.watcher) if report.watcher else ()
+    if report.problems:
+        yield f"problems  {plural(len(report.problems), 'note')} (`rag status --problems`)"
 
 
 def _files(files: VaultFiles, ocr: bool) -> Iterator[str]:
@@ -134,15 +136,15 @@ def _watcher(watcher: WatcherStatus) -> Iterator[str]:
         yield f"  {folder}: looked at every few seconds, since the system tells nothing of it"
 
 
-def _problems(found: StatusReport) -> Iterator[str]:
-    lacking = found.without_vectors or []
-    if not (found.problems or lacking):
+def _problems(report: StatusReport) -> Iterator[str]:
+    lacking = report.without_vectors or []
+    if not (report.problems or lacking):
         yield "no problems"
-    for note in found.problems:
+    for note in report.problems:
         mark = "not read: " if note.failed else ""
         yield from (f"{note.vault}/{note.path}: {mark}{problem}" for problem in note.problems)
-    for one in lacking[:_MOST]:
-        yield f"{one.vault}/{one.path}: {plural(one.chunks, 'chunk')} without a vector"
+    for lack in lacking[:_MOST]:
+        yield f"{lack.vault}/{lack.path}: {plural(lack.chunks, 'chunk')} without a vector"
     if len(lacking) > _MOST:
         yield f"and {len(lacking) - _MOST:,} more notes"
     if lacking:

@@ -125,7 +125,10 @@ class Group(TyperGroup):
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
         """Write the first paragraph of each command's help."""
         with formatter.section("Commands"):
-            heads = {name: (one.help or "").split("\n\n")[0] for name, one in self.commands.items()}
+            heads = {
+                name: (command.help or "").split("\n\n")[0]
+                for name, command in self.commands.items()
+            }
             formatter.write_dl([(name, " ".join(head.split())) for name, head in heads.items()])
 
 

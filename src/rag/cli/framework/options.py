@@ -175,9 +175,9 @@ class Given(SimpleNamespace):
         config = load_config(vars(self).get("config_file"))
         of_keys = {key.variable for key in KEYS}
         by_reason: dict[tuple[str, str], list[str]] = {}
-        for name, one in config.left_out.items():
-            if name not in of_keys or os.environ.get(one.value):  # else there is no key
-                by_reason.setdefault((one.reason, one.hint), []).append(name)
+        for name, setting in config.left_out.items():
+            if name not in of_keys or os.environ.get(setting.value):  # else there is no key
+                by_reason.setdefault((setting.reason, setting.hint), []).append(name)
         for (reason, hint), names in by_reason.items():
             more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
             say(f"{reason}: left out {', '.join(names[:_MOST_LISTED])}{more}. {hint}")
@@ -197,12 +197,12 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
     `OUTPUT` last. Called, it is given all of its options as `given`, and its own by themselves."""
     own, last = signature(command, eval_str=True).parameters, OUTPUT.split()
     options: dict[str, Parameter] = {}
-    for name, one in own.items():
-        for taken in one.default.split() if name == "given" else ():
+    for name, parameter in own.items():
+        for taken in parameter.default.split() if name == "given" else ():
             kind, option = _SHARED[taken]
-            options[taken] = one.replace(name=taken, default=option, annotation=kind)
+            options[taken] = parameter.replace(name=taken, default=option, annotation=kind)
         if name != "given":
-            options[name] = one
+            options[name] = parameter
     order = sorted(options, key=lambda name: last.index(name) if name in last else -1)
 
     def run(**values: Any) -> None:

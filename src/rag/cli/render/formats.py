@@ -99,21 +99,25 @@ def _csv(report: SearchReport, full: bool) -> str:
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     writer.writerow(_COLUMNS.split())
-    for one in report.results:
-        cells = {**vars(one), "score": round(one.score, 6), "gone": "true" if one.gone else ""}
-        cells |= {"heading": " › ".join(one.heading), "tags": " ".join(one.tags)}
-        cells["text"] = _text_of(one, report, full)
+    for result in report.results:
+        cells = {
+            **vars(result),
+            "score": round(result.score, 6),
+            "gone": "true" if result.gone else "",
+        }
+        cells |= {"heading": " › ".join(result.heading), "tags": " ".join(result.tags)}
+        cells["text"] = _text_of(result, report, full)
         writer.writerow([cells[column] for column in _COLUMNS.split()])
     return written.getvalue()
 
 
 def _markdown(report: SearchReport, full: bool) -> Iterator[str]:
-    for one in report.results:
-        where = " › ".join([one.hit.place(), *one.heading[1:]])
-        score = f" ({one.score:.2f})" if one.score else ""
-        link = f"[{_as_markdown(one.title)}]({report.index.link(one.hit)})"
-        yield f"{one.rank}. {link}{score} {_as_markdown(where)}{' (gone)' * one.gone}\n\n"
-        lines = _text_of(one, report, full).split("\n")
+    for result in report.results:
+        where = " › ".join([result.hit.place(), *result.heading[1:]])
+        score = f" ({result.score:.2f})" if result.score else ""
+        link = f"[{_as_markdown(result.title)}]({report.index.link(result.hit)})"
+        yield f"{result.rank}. {link}{score} {_as_markdown(where)}{' (gone)' * result.gone}\n\n"
+        lines = _text_of(result, report, full).split("\n")
         yield "".join(f"   > {visible_lines(line)}".rstrip() + "\n" for line in lines) + "\n"
 
 
@@ -122,22 +126,22 @@ def _as_markdown(text: str) -> str:
     return re.sub(r"([\\`*_\[\]<>#|])", r"\\\1", visible(" ".join(text.split())))
 
 
-def _text_of(one: Result, report: SearchReport, full: bool) -> str:
+def _text_of(result: Result, report: SearchReport, full: bool) -> str:
     from rag.search.matching_line import excerpt
 
-    if one.context:
-        return "\n".join(one.context.lines)
-    return one.content if full else excerpt(one.hit, report.response.searched, _SNIPPET)[0]
+    if result.context:
+        return "\n".join(result.context.lines)
+    return result.content if full else excerpt(result.hit, report.response.searched, _SNIPPET)[0]
 
 
 def _lines(report: SearchReport, _full: bool) -> Iterator[str]:
     from rag.app.notes.lines import Excerpt, line_text
 
-    for number, one in enumerate(one for one in report.results if not one.gone):
-        file = one.file.replace("\n", visible("\n"))
-        if one.context and number:
+    for number, result in enumerate(result for result in report.results if not result.gone):
+        file = result.file.replace("\n", visible("\n"))
+        if result.context and number:
             yield "--\n"
-        excerpt = one.context or Excerpt(one.line, [line_text(one.hit)])
+        excerpt = result.context or Excerpt(result.line, [line_text(result.hit)])
         for line, text in enumerate(excerpt.lines, excerpt.line_start):
-            mark = ":" if line == one.line else "-"
+            mark = ":" if line == result.line else "-"
             yield f"{file}{mark}{line}{mark}{text}\n"

@@ -115,7 +115,9 @@ def _notes(result: Result) -> Iterator[str]:
         best = " (the best of the original)" if why.kept else ""
         yield f"found by {', '.join(result.found_by)}{best}"
     parts = [f"{why.bonus:.2f} (called so)"] if why.bonus else []
-    parts += [f"{one.weight:g} × {one.score:.2f} (line {one.line_start})" for one in why.chunks]
+    parts += [
+        f"{chunk.weight:g} × {chunk.score:.2f} (line {chunk.line_start})" for chunk in why.chunks
+    ]
     if not parts:
         return
     yield f"{why.total:.2f} = {' + '.join(parts)}"
@@ -187,8 +189,8 @@ def _plan_rows(intent: Intent) -> Iterator[tuple[str, str]]:
         "path": intent.flags.paths or [],
         "time": [] if window.is_open else [f"{window.field} {time_range_text(window)}"],
         "words": [] if intent.lists else [intent.text],
-        "found": [f"{one.kind} {one.name} ({one.words})" for one in plan.in_scope],
-        "not found": [f"{one.kind} {one.words}" for one in plan.out_of_scope],
+        "found": [f"{name.kind} {name.name} ({name.words})" for name in plan.in_scope],
+        "not found": [f"{name.kind} {name.words}" for name in plan.out_of_scope],
         "left out": [f"#{tag}, of too many tags" for tag in plan.dropped],
         "near tags": [", ".join(f"#{tag}" for tag in plan.expansions)] * bool(plan.expansions),
         "also": plan.units,
