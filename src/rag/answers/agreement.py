@@ -86,8 +86,8 @@ class Context:
 def context_of(question: str, before: str = "", answered: bool = False) -> Context:
     """Return the context of a sentence that stands behind `before` in an answer."""
     asked_for = without_stance(cleaned(question))
-    asked, said = said_clauses(question), said_clauses(before) if before else []
-    words = tuple(dict.fromkeys(word for clause in (*asked, *said) for word in clause.words))
+    asked, earlier = said_clauses(question), said_clauses(before) if before else []
+    words = tuple(dict.fromkeys(word for clause in (*asked, *earlier) for word in clause.words))
     return Context(
         question=tuple(filter(None, map(words_of, _QUESTIONS.findall(asked_for)))),
         words=words,
@@ -97,22 +97,22 @@ def context_of(question: str, before: str = "", answered: bool = False) -> Conte
     )
 
 
-def doubt(said: str, sources: Sequence[Sequence[Clause]], context: Context) -> Doubt:
+def doubt(claim: str, sources: Sequence[Sequence[Clause]], context: Context) -> Doubt:
     """Return why the sources do not bear a sentence out; "" when they do.
 
-    :param said: the sentence, without citations.
+    :param claim: the sentence, without citations.
     :param sources: the clauses of each source that it names.
     """
-    clauses = said_clauses(said)
+    clauses = said_clauses(claim)
     whole = frozenset().union(*(clause.terms for clause in clauses))
-    called = frozenset().union(*(claims(name) for name in names(said)))
+    called = frozenset().union(*(claims(name) for name in names(claim)))
     spoken_of = whole
     for clause in clauses:
         comparison = _Comparison(clause, whole, called, sources, context)
-        if found := comparison.doubt():
-            return found
+        if doubt := comparison.doubt():
+            return doubt
         spoken_of |= comparison.spoken_of
-    if _PRONOUN.match(said):
+    if _PRONOUN.match(claim):
         return ""  # it is what the question is about
     return "question" if _is_beside_the_question(spoken_of, sources, context) else ""
 
@@ -140,22 +140,22 @@ class _Comparison:
 
     def __init__(
         self,
-        said: Clause,
+        claim: Clause,
         whole: frozenset[str],
         called: frozenset[str],
         sources: Sequence[Sequence[Clause]],
         context: Context,
     ) -> None:
-        self._said, self._whole, self._context = said, whole, context
+        self._said, self._whole, self._context = claim, whole, context
         self._names = called
         self._sources = sources
-        self._numbers = [q for q in said.quantities if not q.loose]
-        known = frozenset().union(*(c.terms | c.soft for source in sources for c in source))
+        self._numbers = [q for q in claim.quantities if not q.loose]
+        in_sources = frozenset().union(*(c.terms | c.soft for source in sources for c in source))
         own = frozenset().union(*(c.terms for source in sources for c in source))
-        self._words = [word for word in said.words if holds(known, word) and not word & FRAME]
+        self._words = [word for word in claim.words if holds(in_sources, word) and not word & FRAME]
         if not any(holds(own, word) for word in self._words):
             # "It takes 40 minutes": what it is, was said before.
-            self._words += [word for word in context.words if holds(known, word)]
+            self._words += [word for word in context.words if holds(in_sources, word)]
         self._terms = frozenset().union(*self._words)
         self.spoken_of: frozenset[str] = frozenset()
 
@@ -165,11 +165,11 @@ class _Comparison:
             return ""
         first: Doubt = ""
         for at, source in self._best():
-            found = self._compare(source[at], source, at)
-            if not found:
+            doubt = self._compare(source[at], source, at)
+            if not doubt:
                 self.spoken_of = frozenset().union(*words_of(source[at].whole))
                 return ""
-            first = first or found
+            first = first or doubt
         return first
 
     def _best(self) -> list[tuple[int, Sequence[Clause]]]:
@@ -192,9 +192,9 @@ class _Comparison:
         return own + _NUMBER * numbers + counts * weight(rest, beside) + _CONTEXT * context
 
     def _compare(self, clause: Clause, source: Sequence[Clause], at: int) -> Doubt:
-        said = [word for word in self._said.words if not word & FRAME]
-        held = weight(said, clause.around | clause.terms | clause.soft) + len(self._numbers)
-        if len(said) > 1 and held <= _SAID * len(said):
+        words = [word for word in self._said.words if not word & FRAME]
+        held = weight(words, clause.around | clause.terms | clause.soft) + len(self._numbers)
+        if len(words) > 1 and held <= _SAID * len(words):
             return "unsaid"
         if self._negates(clause):
             return "negation"
@@ -207,16 +207,16 @@ class _Comparison:
         return "belonging" if self._is_borrowed(clause, source, at) else ""
 
     def _negates(self, clause: Clause) -> bool:
-        said, stands = self._said.stance, clause.stance
+        stance, stands = self._said.stance, clause.stance
         lacking = [words_of(missing)[:1] for missing in stands.without]
-        if said.negative and any(w and holds(self._said.terms, w[0]) for w in lacking):
+        if stance.negative and any(w and holds(self._said.terms, w[0]) for w in lacking):
             return False  # "not including heating" is "without heating"
-        if said.opposes(stands):
+        if stance.opposes(stands):
             return True
-        for one, other in ((self._said, clause), (clause, self._said)):
+        for mine, other in ((self._said, clause), (clause, self._said)):
             if other.stance.without or other.stance.negative:
                 continue
-            for missing in one.stance.without:
+            for missing in mine.stance.without:
                 words = words_of(missing)
                 if words and all(holds(other.terms, word) for word in words[:1]):
                     return True

@@ -287,19 +287,19 @@ def weight(words: Iterable[Word], terms: frozenset[str]) -> float:
 
 def words_of(text: str) -> tuple[Word, ...]:
     """Return the words with which a text in normal form says something."""
-    found: dict[Word, None] = {}
+    words: dict[Word, None] = {}
     for run, word in TOKEN.findall(text):
         if word:
             term = stem(word)
             if term not in _SMALL and not word.isdigit():
-                found[frozenset({term})] = None
+                words[frozenset({term})] = None
             continue
         for wide in _WIDE_WORD.findall(run):
             if wide in _WIDE_SMALL:
                 continue
             pairs = {wide[at : at + 2] for at in range(len(wide) - 1)} or {wide}
-            found[frozenset(pairs)] = None
-    return tuple(found)
+            words[frozenset(pairs)] = None
+    return tuple(words)
 
 
 def said_clauses(sentence: str) -> list[Clause]:
@@ -314,7 +314,7 @@ def source_clauses(label: str, text: str) -> list[Clause]:
     """
     title = _terms(words_of(cleaned(label)))
     soft, head = title, list[str]()
-    found: list[Clause] = []
+    clauses: list[Clause] = []
     sentences = [*_sentences(text), ""]
     for number, (sentence, after) in enumerate(pairwise(sentences)):
         row = _ROW.match(sentence)
@@ -322,14 +322,14 @@ def source_clauses(label: str, text: str) -> list[Clause]:
             head = []
             if sentence.startswith("#"):
                 soft = title | _terms(words_of(cleaned(sentence)))
-            found += _clauses(sentence, number, soft)
+            clauses += _clauses(sentence, number, soft)
         elif not _RULE.match(sentence):
             cells = [cell.strip() for cell in row[1].split("|")]
             if "-" in after and _RULE.match(after):
                 head = cells
             else:
-                found += _row(cells, head, number, soft)
-    return found
+                clauses += _row(cells, head, number, soft)
+    return clauses
 
 
 def _sentences(text: str) -> Iterator[str]:
@@ -421,16 +421,16 @@ _CHANGED = re.compile(
 )
 
 
-def count_swapped(said: str, stands: str) -> int:
+def count_swapped(claim: str, stands: str) -> int:
     """Return how many comparisons of one sentence have the other's things the other way round.
 
     Both are in normal form: "A rather than B" and "B rather than A" have one.
     """
     count = 0
     for far in _FAR:
-        mine, theirs = far.search(said), far.search(stands)
+        mine, theirs = far.search(claim), far.search(stands)
         if mine and theirs:
-            count += _are_swapped(mine, theirs, said, stands)
+            count += _are_swapped(mine, theirs, claim, stands)
     return count
 
 
@@ -440,17 +440,17 @@ def former_quantities(sentence: str) -> tuple[Quantity, ...]:
     return quantities(changed["old"] or changed["before"]) if changed else ()
 
 
-def _are_swapped(mine: re.Match[str], theirs: re.Match[str], said: str, stands: str) -> bool:
+def _are_swapped(mine: re.Match[str], theirs: re.Match[str], claim: str, stands: str) -> bool:
     """Return whether what is on the far side in one stands on the near side in the other."""
-    my_far, their_far = (_far_terms(found) for found in (mine, theirs))
+    my_far, their_far = (_far_terms(match) for match in (mine, theirs))
     if not my_far or not their_far or my_far & their_far:
         return False
-    mine_all, theirs_all = (frozenset().union(*words_of(text)) for text in (said, stands))
+    mine_all, theirs_all = (frozenset().union(*words_of(text)) for text in (claim, stands))
     return bool(my_far & theirs_all) and bool(their_far & mine_all)
 
 
-def _far_terms(found: re.Match[str]) -> frozenset[str]:
-    words = words_of((found["after"] or found["before"]).strip())
+def _far_terms(match: re.Match[str]) -> frozenset[str]:
+    words = words_of((match["after"] or match["before"]).strip())
     return frozenset().union(*words)
 
 
@@ -481,7 +481,7 @@ def names(text: str) -> list[str]:
     """Return what a text calls by name: keys and identifiers (`Ctrl+P`, `max_size`, X3), words with
     a capital inside an English sentence, and Latin words in a Japanese one."""
     pattern = {"en": _NAME, "ja": _WIDE_NAME}.get(tongue(text), _IDENTIFIER)
-    return [found[0] for found in pattern.finditer(text)]
+    return [match[0] for match in pattern.finditer(text)]
 
 
 def _pairs(run: str) -> set[str]:
@@ -577,12 +577,12 @@ def named_sources(citation: re.Match[str], count: int) -> tuple[list[int], list[
     """
     valid: list[int] = []
     false: list[str] = []
-    for found in _RANGE.finditer(unicodedata.normalize("NFKC", citation["items"])):
-        first, last = (_number(text) for text in (found[1], found[2] or found[1]))
+    for item in _RANGE.finditer(unicodedata.normalize("NFKC", citation["items"])):
+        first, last = (_number(text) for text in (item[1], item[2] or item[1]))
         if 1 <= first <= last <= count:
             valid += range(first, last + 1)
         else:
-            false.append(f"[{found[0]}]"[:40])
+            false.append(f"[{item[0]}]"[:40])
     return list(dict.fromkeys(valid)), false
 
 

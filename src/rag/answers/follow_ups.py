@@ -87,9 +87,9 @@ def is_accepted(rewritten: str, question: str, history: Sequence[Exchange]) -> b
     """
     if not rewritten.isprintable() or len(rewritten) > max(_MAX_LENGTH, 2 * len(question)):
         return False
-    said = " ".join([question, *(f"{t.question} {t.answer}" for t in history[-_TURNS:])])
+    spoken = " ".join([question, *(f"{t.question} {t.answer}" for t in history[-_TURNS:])])
     terms = claims(rewritten)
-    if not terms or share(terms, claims(said)) < _MIN_KNOWN or is_injection(rewritten):
+    if not terms or share(terms, claims(spoken)) < _MIN_KNOWN or is_injection(rewritten):
         return False
     own = claims(question)
     if len(own) >= _FEW and share(own, terms) < _MIN_KNOWN:
@@ -104,7 +104,7 @@ def expanded(question: str, history: Sequence[Exchange]) -> str:
     little, the words of the question before follow it. What asks nothing ("thanks", 👍) stays."""
     if is_small_talk(question):
         return question
-    spoken, history = question.strip(), [one for one in history if not is_small_talk(one.question)]
+    spoken, history = question.strip(), [t for t in history if not is_small_talk(t.question)]
     terms = len(claims(question))
     leans = terms < (1 if _WHOLE.match(spoken) else _FEW)
     if not history or not (_REFERS.search(question) or leans):
@@ -114,9 +114,9 @@ def expanded(question: str, history: Sequence[Exchange]) -> str:
     return f"{question} ({' '.join(new)})" if new else question
 
 
-def is_small_talk(said: str) -> bool:
+def is_small_talk(text: str) -> bool:
     """Return whether something said asks nothing of the notes: "hi", 「ありがとう」, 👍."""
-    spoken = said.strip()
+    spoken = text.strip()
     is_emoji = any(category(char) == "So" for char in spoken) and not re.search(r"\w", spoken)
     return is_emoji or bool(_SMALL_TALK.fullmatch(spoken))
 

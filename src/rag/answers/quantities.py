@@ -158,14 +158,14 @@ class Quantity:
 @lru_cache(maxsize=4096)
 def quantities(text: str) -> tuple[Quantity, ...]:
     """Return the quantities of a text in normal form (`cleaned`), in their order."""
-    found: list[Quantity] = []
+    read: list[Quantity] = []
     for match in _PATTERN.finditer(text):
         start, end = match.span()
         bound = _bound(text, start, end)
         for value, dimension, written in _read(match):
             loose = bool(match["words"] or match["kanji"]) and written <= 2 and not dimension
-            found.append(Quantity(value, dimension, written, start, end, bound, loose))
-    return tuple(found)
+            read.append(Quantity(value, dimension, written, start, end, bound, loose))
+    return tuple(read)
 
 
 def without_quantities(text: str) -> str:
@@ -189,9 +189,9 @@ def _bound(text: str, start: int, end: int) -> int:
     return 1 if _MIN.search(before) or _MIN_AFTER.match(after) else 0
 
 
-def _read(found: re.Match[str]) -> Iterator[tuple[float, str, float]]:
+def _read(match: re.Match[str]) -> Iterator[tuple[float, str, float]]:
     """Yield value, dimension and number of what a match holds: a date has several."""
-    of = found.groupdict()
+    of = match.groupdict()
     if iso := of["iso"]:
         year, month, day = map(int, iso.split("-"))
         yield from ((year, "", year), *_date(month, day))
@@ -203,7 +203,7 @@ def _read(found: re.Match[str]) -> Iterator[tuple[float, str, float]]:
         month = int(of["m4"]) if of["m4"] else month_number(of["month"])
         yield month, "month", month
     elif hour := of["h1"] or of["h2"] or of["h3"] or of["h4"]:
-        yield _clock(found, int(hour))
+        yield _clock(match, int(hour))
     elif of["placed"]:
         yield float(of["placed"]), f"nth {of['place'].strip()}", float(of["placed"])
     elif nth := of["nth"]:
@@ -211,34 +211,34 @@ def _read(found: re.Match[str]) -> Iterator[tuple[float, str, float]]:
         value = int(number[0]) if number else _kanji_value(nth[1:])
         yield value, "nth week" if nth.endswith("週目") else "", value
     else:
-        yield _measured(found)
+        yield _measured(match)
 
 
 def _date(month: int, day: int) -> tuple[tuple[float, str, float], ...]:
     return (month, "month", month), (day, "day of month", day)
 
 
-def _clock(found: re.Match[str], hour: int) -> tuple[float, str, float]:
-    minute = int(found["q1"] or found["q3"] or found["q4"] or (30 if found["q2"] else 0))
-    half = found["am1"] or found["am2"] or (found["half"] or "")[:2]
+def _clock(match: re.Match[str], hour: int) -> tuple[float, str, float]:
+    minute = int(match["q1"] or match["q3"] or match["q4"] or (30 if match["q2"] else 0))
+    half = match["am1"] or match["am2"] or (match["half"] or "")[:2]
     if half in ("p", "午後", "夜", "夜の") and hour < 12:
         hour += 12
     return 60 * hour + minute, "clock", hour
 
 
-def _measured(found: re.Match[str]) -> tuple[float, str, float]:
-    if found["priced"]:
-        name = found["before"]
-        number = _value(found["priced"])
+def _measured(match: re.Match[str]) -> tuple[float, str, float]:
+    if match["priced"]:
+        name = match["before"]
+        number = _value(match["priced"])
     else:
-        name = found["unit"] or found["wide"] or ""
-        if found["digits"]:
-            number = _value(found["digits"])
-        elif found["words"]:
-            number = _word_value(found["words"])
+        name = match["unit"] or match["wide"] or ""
+        if match["digits"]:
+            number = _value(match["digits"])
+        elif match["words"]:
+            number = _word_value(match["words"])
         else:
-            number = _kanji_value(found["mixed"] or found["kanji"])
-    if found["sign"]:
+            number = _kanji_value(match["mixed"] or match["kanji"])
+    if match["sign"]:
         number = -number
     dimension, factor = _NAMES.get(name, ("", 1))
     if dimension == "months" and factor == 12 and number >= 1000:

@@ -95,18 +95,18 @@ class UnitSplitter:
     def feed(self, text: str) -> list[Unit]:
         """Return the units that are whole now."""
         self._buffer += text.replace("\r", "")
-        found: list[Unit] = []
+        units: list[Unit] = []
         while (end := self._buffer.find("\n")) >= 0:
             line, self._buffer = self._buffer[: end + 1], self._buffer[end + 1 :]
-            found += self._line(line)
+            units += self._line(line)
         holds = self._fence or (self._begins and _WHOLE_LINE.match(self._buffer))
         if not holds and len(self._buffer) <= _LONGEST_SENTENCE:
             starts = [0, *sentence_ends(self._buffer)]
             for first, last in pairwise(starts):
-                found.append(Unit(SENTENCE, self._buffer[first:last], self._begins))
+                units.append(Unit(SENTENCE, self._buffer[first:last], self._begins))
                 self._begins = False
             self._buffer = self._buffer[starts[-1] :]
-        return found
+        return units
 
     def end(self, whole: bool = True) -> list[Unit]:
         """Return what was held back until now.
@@ -117,11 +117,11 @@ class UnitSplitter:
         line, self._buffer = self._buffer, ""
         if not whole and not self._fence:
             line = line[: max((end for end in sentence_ends(line + _MORE)), default=0)]
-        found = self._line(line) if line else []
+        units = self._line(line) if line else []
         if self._fence and whole:
-            found.append(Unit(FENCE, "".join(self._fence)))
+            units.append(Unit(FENCE, "".join(self._fence)))
         self._fence = []
-        return found
+        return units
 
     def _line(self, line: str) -> list[Unit]:
         begins, self._begins = self._begins, True
@@ -246,19 +246,19 @@ class Verifier:
         """
         rest = self._take(self._splitter.end(whole))
         # One refusal among much else that was said does not make an answer one.
-        said = self._sentences
-        self._found.refused = self._says_not_found or 0 < said <= 2 * self._refusals
-        found, kept = self._found, self._kept
-        found.unverified = bool(found.claims) and not (found.refused or self._must_cite)
-        if found.unverified:
-            return found.text.rstrip(), found
+        sentences = self._sentences
+        self._found.refused = self._says_not_found or 0 < sentences <= 2 * self._refusals
+        report, kept = self._found, self._kept
+        report.unverified = bool(report.claims) and not (report.refused or self._must_cite)
+        if report.unverified:
+            return report.text.rstrip(), report
         if not kept.text:
-            found.text, found.order = "", []
-        elif not found.believed:  # what came after most of it had become unsupported is left out
-            found.removed += ["sentence"] * (len(found.claims) - len(kept.claims))
-            found.text, found.foreign = kept.text, kept.foreign
-            found.claims, found.order = kept.claims, kept.order
-        return rest, found
+            report.text, report.order = "", []
+        elif not report.believed:  # what came after most of it had become unsupported is left out
+            report.removed += ["sentence"] * (len(report.claims) - len(kept.claims))
+            report.text, report.foreign = kept.text, kept.foreign
+            report.claims, report.order = kept.claims, kept.order
+        return rest, report
 
     @property
     def progress(self) -> Progress:
@@ -285,10 +285,10 @@ class Verifier:
     def _take(self, units: list[Unit]) -> str:
         for unit in units:
             self._add(unit, self._judge(unit))
-            found = self._found
-            if found.believed:
-                claims, order = [*found.claims], [*found.order]
-                self._kept = replace(found, claims=claims, order=order)
+            report = self._found
+            if report.believed:
+                claims, order = [*report.claims], [*report.order]
+                self._kept = replace(report, claims=claims, order=order)
         # White space at the end waits for what it parts from.
         shown = self._kept.text.rstrip()
         new, self._given = shown[self._given :], max(self._given, len(shown))
@@ -376,11 +376,11 @@ class Verifier:
         self._found.removed += false
         body, doubtful = self._without_fabrications(body, cited, kind == QUOTE)
         bare = without_citations(body)
-        said = bare.replace(self._marks.no_quotation, " ").replace(self._marks.no_address, " ")
+        spoken = bare.replace(self._marks.no_quotation, " ").replace(self._marks.no_address, " ")
         plain = not has_words(bare) or bare.strip(" .!。！、,*_").lower() in _BARE_REPLY
         supported, why = ([], "") if doubtful or plain else self._supporting(bare, cited)
         self._before = bare
-        if not supported and not plain and self._is_foreign(said):
+        if not supported and not plain and self._is_foreign(spoken):
             self._found.foreign += bool(cited)
             return self._strike("sentence")
         body = outside_code(lambda part: self._renumber(part, supported), body)
@@ -478,10 +478,10 @@ class Verifier:
         why, where they speak of the same and say something else."""
         sources = {n: self._window[n - 1] for n in cited}
         numbers = [number for number in read_quantities(text) if not number.loose]
-        known = [q for e in (self._question, *sources.values()) for q in e.quantities]
+        numbers_there = [q for e in (self._question, *sources.values()) for q in e.quantities]
         if not cited:
             return [], ""
-        if not all(any(number.agrees(q) for q in known) for number in numbers):
+        if not all(any(number.agrees(q) for q in numbers_there) for number in numbers):
             return [], "number"
         if not all(
             any(e.names(name) for e in (self._question, *self._window)) for name in names(text)
@@ -508,10 +508,10 @@ class Verifier:
         """Write citations with the numbers of the answer; a false one goes, and the space before
         it."""
 
-        def write(found: re.Match[str]) -> str:
-            good, _ = named_sources(found, len(self._window))
+        def write(match: re.Match[str]) -> str:
+            good, _ = named_sources(match, len(self._window))
             shown = "".join(f"[{self._number(n)}{'' if n in supported else '?'}]" for n in good)
-            return found["space"] + shown if shown else ""
+            return match["space"] + shown if shown else ""
 
         return _SPACED_CITATION.sub(write, part)
 

@@ -137,9 +137,9 @@ def choose_embedding(models: Sequence[str], preferred: str) -> str:
     else of a known one, else of any that by its name embeds; empty when there is none."""
 
     def rank(name: str) -> tuple[bool, bool, bool]:
-        known = known_traits(name)
-        is_multilingual = known is not None and known.multilingual
-        return full_name(name) != full_name(preferred), not is_multilingual, known is None
+        traits = known_traits(name)
+        is_multilingual = traits is not None and traits.multilingual
+        return full_name(name) != full_name(preferred), not is_multilingual, traits is None
 
     embedders = (name for name in models if does_other_work(name, _EMBEDS))
     best = min(embedders, key=rank, default="")

@@ -64,8 +64,8 @@ def merged(messages: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
 
 def _messages(*parts: Items, tool: str = "user") -> list[dict[str, str]]:
     """Return what items say; `tool` is the role that a tool has."""
-    said = ((role_of(item), item.content) for item in chain(*parts))
-    return merged((tool if role == "tool" else role, text) for role, text in said)
+    spoken = ((role_of(item), item.content) for item in chain(*parts))
+    return merged((tool if role == "tool" else role, text) for role, text in spoken)
 
 
 class AnthropicFormatter:

@@ -224,7 +224,7 @@ def query_transform_step(
 
     def retrieve(items: Items, query: QueryBundle) -> Items:
         queries = transformer.transform(query) or [query]
-        fused = reciprocal_rank_fusion([retriever.retrieve(one, top_k=top_k) for one in queries])
+        fused = reciprocal_rank_fusion([retriever.retrieve(q, top_k=top_k) for q in queries])
         ids = {item.id for item in items}
         return [*items, *(item for item in fused if item.id not in ids)]
 

@@ -51,8 +51,8 @@ class Comparison:
     @property
     def same(self) -> bool:
         """Whether nDCG@10 and both ends of its interval did not move at all."""
-        one = self.differences[DECIDING]
-        return one.low == one.difference == one.high == 0
+        deciding = self.differences[DECIDING]
+        return deciding.low == deciding.difference == deciding.high == 0
 
     @property
     def better(self) -> bool:
@@ -66,8 +66,8 @@ def compare(baseline: list[Outcome], now: list[Outcome]) -> Comparison:
 
     :raises UsageError: when no question is in both.
     """
-    before = {one.question.id: one for one in baseline}
-    after = {one.question.id: one for one in now}
+    before = {outcome.question.id: outcome for outcome in baseline}
+    after = {outcome.question.id: outcome for outcome in now}
     same = [
         name for name in before if name in after and _content(before[name]) == _content(after[name])
     ]
@@ -83,8 +83,8 @@ def compare(baseline: list[Outcome], now: list[Outcome]) -> Comparison:
     )
 
 
-def _content(one: Outcome) -> tuple[str, frozenset[str], frozenset[str]]:
-    question = one.question
+def _content(outcome: Outcome) -> tuple[str, frozenset[str], frozenset[str]]:
+    question = outcome.question
     return question.query, frozenset(question.relevant), frozenset(question.partial)
 
 
@@ -101,7 +101,7 @@ def _differences(baseline: list[Outcome], now: list[Outcome]) -> dict[str, Diffe
     differences = {}
     for name in (*METRICS, LATENCY):
         old, new = (
-            np.array([one.latency_ms if name == LATENCY else one.metrics[name] for one in run])
+            np.array([o.latency_ms if name == LATENCY else o.metrics[name] for o in run])
             for run in (baseline, now)
         )
         middle = np.median if name == LATENCY else np.mean
@@ -151,9 +151,9 @@ def save_runs(file: Path, runs: Sequence[Run]) -> None:
     modes: dict[str, Any] = {run.mode: summaries(run.outcomes) for run in runs}
     for run in runs:
         modes[run.mode]["questions"] = questions = []
-        for one in run.outcomes:
-            answered = {"ranked": one.ranked, "metrics": one.metrics, "latency_ms": one.latency_ms}
-            questions.append(asdict(one.question) | answered)
+        for row in run.outcomes:
+            answered = {"ranked": row.ranked, "metrics": row.metrics, "latency_ms": row.latency_ms}
+            questions.append(asdict(row.question) | answered)
     text = json.dumps({"schema": 1, "kind": "rag eval", "modes": modes}, ensure_ascii=False)
     try:
         file.write_text(text + "\n", "utf-8")

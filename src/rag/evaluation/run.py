@@ -156,7 +156,7 @@ class Judge:
                 if places not in seen or not places:
                     judged.append(Judged(gain, places))
                     seen.add(places)
-        return sorted(judged, key=lambda one: (-one.gain, len(one.places)))
+        return sorted(judged, key=lambda target: (-target.gain, len(target.places)))
 
     def knows(self, question: Question) -> bool:
         """Return whether any note that the question calls relevant can be found at all."""
@@ -172,7 +172,7 @@ def gains(results: Iterable[Place], judged: Sequence[Judged]) -> list[float]:
     left = list(judged)
     gained = []
     for place in results:
-        hit = next((one for one in left if place in one.places), None)
+        hit = next((target for target in left if place in target.places), None)
         if hit:
             left.remove(hit)
         gained.append(hit.gain if hit else 0.0)
@@ -261,7 +261,7 @@ def run_questions(
         milliseconds = (time.perf_counter() - started) * 1000
         places = [Place(result.vault, result.file_path) for result in response.results]
         judged = judge.judged(question)
-        metrics = score(gains(places, judged), [one.gain for one in judged])
+        metrics = score(gains(places, judged), [target.gain for target in judged])
         best = response.results[0].score if response.results else 0.0
         run.outcomes.append(Outcome(question, [*map(str, places)], metrics, milliseconds, best))
         run.notices = run.notices or response.notices
@@ -276,8 +276,8 @@ def run_questions(
 def summary(outcomes: list[Outcome]) -> dict[str, float]:
     """Return the mean of each metric, the median latency, and the number of `queries`."""
     return {
-        **{name: fmean(one.metrics[name] for one in outcomes) for name in METRICS},
-        LATENCY: median(one.latency_ms for one in outcomes),
+        **{name: fmean(outcome.metrics[name] for outcome in outcomes) for name in METRICS},
+        LATENCY: median(outcome.latency_ms for outcome in outcomes),
         "queries": len(outcomes),
     }
 
@@ -285,9 +285,9 @@ def summary(outcomes: list[Outcome]) -> dict[str, float]:
 def summaries(outcomes: list[Outcome]) -> dict[str, Any]:
     """Return `overall` and, by name in the order of the set, `categories`."""
     groups: dict[str, list[Outcome]] = {}
-    for one in outcomes:
-        if one.question.category:
-            groups.setdefault(one.question.category, []).append(one)
+    for outcome in outcomes:
+        if outcome.question.category:
+            groups.setdefault(outcome.question.category, []).append(outcome)
     return {
         "overall": summary(outcomes),
         "categories": {name: summary(group) for name, group in groups.items()},
@@ -301,8 +301,8 @@ def score_auc(outcomes: Iterable[Outcome]) -> float | None:
     """
     right: list[float] = []
     wrong: list[float] = []
-    for one in outcomes:
-        (right if one.metrics["hit_1"] else wrong).append(one.score)
+    for outcome in outcomes:
+        (right if outcome.metrics["hit_1"] else wrong).append(outcome.score)
     if not (right and wrong):
         return None
     wrong.sort()

@@ -49,15 +49,15 @@ def scan_vault(
     index, respect = config.index, config.obsidian.respect_ignore
     files = scan_folder(str(root), index.ignore, respect_obsidian=respect).notes
     copied = spans_of_copies(file.mtime_ns for file in files)
-    found = []
+    documents = []
     for file in files:
         try:
             _, note = open_note(str(root), vault_name, file, index, copied)
         except OSError:
             continue
         if is_wanted(note, index):
-            found.append(_to_document(note, root / file.file))
-    return found
+            documents.append(_to_document(note, root / file.file))
+    return documents
 
 
 def _to_document(note: Note, path: Path) -> Document:
@@ -157,8 +157,8 @@ def _index(
     results = {}
     if dry_run:
         for changes in preview(directory, vaults, config):
-            found = len(changes.added) + len(changes.changed)
-            results[changes.vault] = IndexingResult(found + changes.unchanged, found, 0)
+            changed = len(changes.added) + len(changes.changed)
+            results[changes.vault] = IndexingResult(changed + changes.unchanged, changed, 0)
         return results
     with IndexRun(config, directory, pipeline) as run:
         name = ""

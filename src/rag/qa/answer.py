@@ -212,10 +212,10 @@ class AnswerStream(NotCopied):
         """Hand on what was verified."""
         self._notify(self._on_text, text)
 
-    def _notify(self, listener: Callable[[T], Any] | None, said: T) -> None:
+    def _notify(self, listener: Callable[[T], Any] | None, message: T) -> None:
         try:
-            if said and listener:
-                listener(said)
+            if message and listener:
+                listener(message)
         except Exception as error:
             self.raised = error
             raise CallbackError(error) from error

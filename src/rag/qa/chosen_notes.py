@@ -109,8 +109,10 @@ def choose_notes(
         notices = list(dict.fromkeys(notices))
     elif not (words or unknown):
         count, ids = _filtered(store, understood.filters, named)
-    told, any_of = list(dict.fromkeys(chain(*any_of))), any_of if parts else []
-    return Chosen(understood, words, told, count, ids, chunks, filters, conditions, notices, any_of)
+    shown, any_of = list(dict.fromkeys(chain(*any_of))), any_of if parts else []
+    return Chosen(
+        understood, words, shown, count, ids, chunks, filters, conditions, notices, any_of
+    )
 
 
 def _understood(
@@ -134,11 +136,11 @@ def _subject(asked: NoteQuestion, intent: Intent | None) -> tuple[str, list[str]
         return asked.subject, []
     read = intent.plan.metadata
     is_either = read.tag_match == "any" or any(
-        re.search(_EITHER.format(re.escape(one.words)), intent.plan.query, re.IGNORECASE)
-        for one in intent.plan.out_of_scope
+        re.search(_EITHER.format(re.escape(name.words)), intent.plan.query, re.IGNORECASE)
+        for name in intent.plan.out_of_scope
     )
     unknown = [
-        f"#{one.words}" if one.kind == "tag" else one.words for one in intent.plan.out_of_scope
+        f"#{name.words}" if name.kind == "tag" else name.words for name in intent.plan.out_of_scope
     ]
     if not read.filters_anything:
         if unknown:
@@ -146,8 +148,8 @@ def _subject(asked: NoteQuestion, intent: Intent | None) -> tuple[str, list[str]
         # What is not wanted stands in the text in the query syntax.
         return asked.subject if intent.text == intent.plan.query else subject_of(intent.text), []
     subject = subject_of(intent.text)
-    for one in intent.plan.out_of_scope:
-        subject = subject.replace(one.words, " ").strip()
+    for name in intent.plan.out_of_scope:
+        subject = subject.replace(name.words, " ").strip()
     return subject, [] if is_either else unknown
 
 
@@ -158,8 +160,8 @@ def _filtered(
     wanted = all_of([filters, _FIRST])
     count = store.count_documents_by_filter(wanted)
     wanted_number = count if most is None else min(most, count)
-    found = store.newest(wanted, wanted_number)
-    return count, [candidate.note for candidate in found][:wanted_number]
+    newest = store.newest(wanted, wanted_number)
+    return count, [candidate.note for candidate in newest][:wanted_number]
 
 
 def newest_first(
@@ -167,8 +169,8 @@ def newest_first(
 ) -> list[str]:
     """Return the ids of those notes that filters let through, the newest first."""
     first_chunks_of = one_of("file_id", Batch(sorted(notes)))
-    found = store.newest(all_of([filters, first_chunks_of, _FIRST]), max(1, len(notes)))
-    return [candidate.note for candidate in found]
+    newest = store.newest(all_of([filters, first_chunks_of, _FIRST]), max(1, len(notes)))
+    return [candidate.note for candidate in newest]
 
 
 def ranked_results(
@@ -191,12 +193,12 @@ def ranked_results(
     most = min(top_k, len(wanted)) if wanted is not None else top_k
     limit = max(_LEAST_CHUNKS, top_k * CHUNKS_PER_NOTE)
     while True:
-        found = store.find_candidates(query, filters, limit)
+        candidates = store.find_candidates(query, filters, limit)
         best: dict[str, str] = {}
-        for candidate in found:
+        for candidate in candidates:
             if wanted is None or candidate.note in wanted:
                 best.setdefault(candidate.note, candidate.id)
-        if len(best) >= most or len(found) < limit:
+        if len(best) >= most or len(candidates) < limit:
             return results_of(store, understood, [*best.items()][:top_k])
         limit *= 4
 
@@ -207,7 +209,7 @@ def newest_results(
     """Return notes in their order, each by its first chunk."""
     if not notes:
         return []
-    first = {one.note: one.id for one in first_chunks(store, None, [*notes])}
+    first = {chunk.note: chunk.id for chunk in first_chunks(store, None, [*notes])}
     return results_of(store, understood, [(note, first[note]) for note in notes if note in first])
 
 
@@ -218,7 +220,7 @@ def results_of(
 
     :param places: ids of notes, each with that of the chunk that it is shown by.
     """
-    documents = {one.id: one for one in store.get_documents([chunk for _, chunk in places])}
+    documents = {d.id: d for d in store.get_documents([chunk for _, chunk in places])}
     weights = weigh_terms(understood.searched, store.counts.rarity) if understood.text else {}
     results = []
     for note, chunk in places:
@@ -327,17 +329,19 @@ def count_stated(
             notes.append(note)
     if not notes:
         return None
-    said = defaultdict(set)
+    values_by_name = defaultdict(set)
     for name, value in set().union(*(values_of[note] for note in notes)):
-        said[name].add(value)
-    conditions = [f"{name}: {' / '.join(sorted(said[name]))}" for name in sorted(said)]
+        values_by_name[name].add(value)
+    conditions = [
+        f"{name}: {' / '.join(sorted(values_by_name[name]))}" for name in sorted(values_by_name)
+    ]
     text = counted(len(notes), [[]], [*conditions_of(filters), *conditions], question)
     results = newest_results(store, understood, newest_first(store, notes)[:shown])
     lines = (
-        next((one.line for one in result.properties if one.name in said), result.line)
+        next((p.line for p in result.properties if p.name in values_by_name), result.line)
         for result in results
     )
-    sources = [replace(one, line=line) for one, line in zip(results, lines, strict=True)]
+    sources = [replace(r, line=line) for r, line in zip(results, lines, strict=True)]
     return Answer(text, sources, 0.0, notes=NotesAnswer("count", len(notes)))
 
 

@@ -134,8 +134,8 @@ class Conversation:
         if not question.strip() or is_small_talk(question):
             return question
         question = bounded(question)
-        if known := self._followed_up(question):
-            return known
+        if follow_up := self._followed_up(question):
+            return follow_up
         history = chat_history(self.session.turns)
         [query] = self._rewriter.transform(QueryBundle(query_str=question, chat_history=history))
         return query.query_str
@@ -144,8 +144,8 @@ class Conversation:
         """Return a question that goes on from one about the notes themselves; empty if it does
         not."""
         for turn in reversed(self.session.turns[-_LOOKS_BACK:]):
-            if may_ask_of_notes(turn.asked) and (known := _after(turn, question)):
-                return known
+            if may_ask_of_notes(turn.asked) and (follow_up := _after(turn, question)):
+                return follow_up
             goes_on = turn.asked != turn.question
             if not (goes_on or is_small_talk(turn.question)):
                 break
@@ -153,8 +153,8 @@ class Conversation:
 
     def _rewrite(self, question: str, turns: list[ConversationTurn]) -> GeneratedText:
         """Rewrite a question by the chat model, or else without it."""
-        said = [turn.content for turn in turns]
-        history = [Exchange(*pair) for pair in zip(said[::2], said[1::2], strict=True)]
+        texts = [turn.content for turn in turns]
+        history = [Exchange(*pair) for pair in zip(texts[::2], texts[1::2], strict=True)]
         rewritten = ""
         if generator := component_of(self.pipeline, GENERATOR):
             with suppress(Exception):  # whoever answers next says what is wrong

@@ -72,10 +72,10 @@ def passages_of(
     documents = {hit.id: hit.document for hit in hits if hit.document}
     chosen = {hit.id: ranks[hit.note] for hit in hits}
     counts = dict.fromkeys(ranks, 1)
-    for one in sorted(retrieval.candidates, key=lambda candidate: -candidate.score):
-        if one.note in ranks and one.id not in chosen and counts[one.note] < _CHUNKS:
-            chosen[one.id] = ranks[one.note]
-            counts[one.note] += 1
+    for chunk in sorted(retrieval.candidates, key=lambda candidate: -candidate.score):
+        if chunk.note in ranks and chunk.id not in chosen and counts[chunk.note] < _CHUNKS:
+            chosen[chunk.id] = ranks[chunk.note]
+            counts[chunk.note] += 1
     others = store.get_documents([identity for identity in chosen if identity not in documents])
     documents |= {document.id: document for document in others}
     ranked = {identity: rank for identity, rank in chosen.items() if identity in documents}
@@ -104,8 +104,8 @@ def passage_of(document: Document, rank: int, nearness: Sequence[float]) -> Pass
         nearness=nearness if fits else (),
         near=max(nearness, default=0.0),
         properties=[
-            QuotableUnit(one.line + shift, one.line + shift, one.text, Kind.PROPERTY, stated=one)
-            for one in properties_of(meta)
+            QuotableUnit(p.line + shift, p.line + shift, p.text, Kind.PROPERTY, stated=p)
+            for p in properties_of(meta)
         ],
         place=" ".join([str(meta.get("file_path", "")).rpartition("/")[0], *meta.get("tags", [])]),
     )
@@ -149,7 +149,7 @@ class QuotationAnswerer(OverStore):
         """
         query, store = retrieval.query, self.document_store
         if query.quotes_all:
-            begun = [[one] for one in _beginnings(retrieval.documents)][: self.top_k]
+            begun = [[quotation] for quotation in _beginnings(retrieval.documents)][: self.top_k]
             return {"quotations": Quotations(retrieval, begun, 0.0)}
         passages = [*passages_of(store, retrieval)]
         question = Question(query.quoted, store.counts.rarity)
@@ -158,9 +158,9 @@ class QuotationAnswerer(OverStore):
         )
         quotes = [
             [
-                _quotation(one.unit, passages[one.passage][1].rank, document, one.answer)
-                for one in (best, *also)
-                for document in [passages[one.passage][0]]
+                _quotation(choice.unit, passages[choice.passage][1].rank, document, choice.answer)
+                for choice in (best, *also)
+                for document in [passages[choice.passage][0]]
             ]
             for best, also in chosen
         ]
@@ -200,11 +200,11 @@ class AnswerBuilder:
         query, results = quotations.retrieval.query, to_results(quotations.retrieval)
         sources: dict[str, SearchResult] = {}
 
-        def placed(one: Quotation) -> Place:
+        def placed(quotation: Quotation) -> Place:
             """Number the sources in the order in which the answer names them."""
-            key = one.document.id
-            sources.setdefault(key, _source(results[one.rank - 1], one))
-            return Place([*sources].index(key) + 1, one.line)
+            key = quotation.document.id
+            sources.setdefault(key, _source(results[quotation.rank - 1], quotation))
+            return Place([*sources].index(key) + 1, quotation.line)
 
         shown = [places for places in quotations.quotes if is_for_readers(*places[0][:4])]
         quotes = [Quote(best.text, *placed(best), answer=best.answer) for best, *_ in shown]

@@ -141,7 +141,7 @@ def has_happened(text: str, line: str, word_starts: Sequence[int]) -> bool:
         return False
     normal = normalize(text)
     for start in word_starts:
-        ends = [found.end() for found in _CLAUSE_ENDS.finditer(normal, 0, start)]
+        ends = [match.end() for match in _CLAUSE_ENDS.finditer(normal, 0, start)]
         before = normal[ends[-1] if ends else 0 : start]
         follows = _CLAUSE_ENDS.search(normal, start)
         after = normal[start : follows.start() if follows else len(normal)]
@@ -217,11 +217,11 @@ def find_last_time(
         if (first or date.min) <= passage.day <= (last or date.max)
     ]
     whole = [passage for passage in passages if passage.is_whole] or passages
-    whole.sort(key=lambda one: (one.day, one.dated_by != "note", one.note, -one.line), reverse=True)
+    whole.sort(key=lambda p: (p.day, p.dated_by != "note", p.note, -p.line), reverse=True)
     for passage in whole:
         [document] = store.get_documents([passage.chunk])
         if is_for_readers(passage.text, 1, passage.line, document):
-            return passage, len({one.note for one in whole})
+            return passage, len({passage.note for passage in whole})
     return None, 0
 
 

@@ -347,5 +347,5 @@ def _remembered(memory: MemoryProvider | None) -> tuple[list[ContextItem], list[
     try:
         return ([] if memory is None else memory.get_context_items()), []
     except StorageError as error:
-        said = memory.conversation if isinstance(memory, MemoryManager) else None
-        return (said.to_context_items() if said else []), [str(error)]
+        turns = memory.conversation if isinstance(memory, MemoryManager) else None
+        return (turns.to_context_items() if turns else []), [str(error)]

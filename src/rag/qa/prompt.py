@@ -152,8 +152,8 @@ class Around(NamedTuple):
         parts = [part for part in (before, self.passage, after) if part]
         lines = [chunk_lines(part.content or "", part.meta) for part in parts]
         added = [
-            (one.first, one.last)
-            for part, one in zip(parts, lines, strict=True)
+            (unit.first, unit.last)
+            for part, unit in zip(parts, lines, strict=True)
             if part is not self.passage
         ]
         heading = tuple(map(str, parts[0].meta.get("heading") or ()))
@@ -173,7 +173,7 @@ def load_neighbours(store: BaseDocumentStore, documents: Sequence[Document]) -> 
         ids = ["", *(key.id for key in row.chunks), ""] if row else []
         at = ids.index(document.id) if document.id in ids else 0
         wanted.append(["" if i in shown else i for i in (ids[at - 1], ids[at + 1])] if at else [])
-    ids = list(dict.fromkeys(one for pair in wanted for one in pair if one))
+    ids = list(dict.fromkeys(identity for pair in wanted for identity in pair if identity))
     chunks = {document.id: document for document in store.get_documents(ids)}
     return {
         number: Around(document, *map(chunks.get, pair))
@@ -467,16 +467,16 @@ def _used(remembered: Items, source: SourceType, most: int) -> int:
 def _remembered(items: Sequence[ContextItem], question: str) -> Items:
     """Return facts and messages as they go into the prompt, the newest with the best scores."""
     facts = [item for item in items if item.source == MEMORY]
-    said = [item for item in items if item.source == CONVERSATION]
+    turns = [item for item in items if item.source == CONVERSATION]
     changes: list[dict[str, Any]] = []
     for number, item in enumerate(facts, 1):
         line = words.fact_line(item.content)
         score = number / len(facts)
         changes.append({"content": line, "score": score, "token_count": count_tokens(line)})
-    for item in said:
+    for item in turns:
         text = words.as_said(item.content, question)
         changes.append({"content": text, "token_count": count_tokens(text) + _MESSAGE_TOKENS})
-    pairs = zip([*facts, *said], changes, strict=True)
+    pairs = zip([*facts, *turns], changes, strict=True)
     return [item.model_copy(update=change) for item, change in pairs]
 
 

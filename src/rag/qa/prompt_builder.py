@@ -79,9 +79,9 @@ def _clean(value: Any, mark: str) -> Any:
     if isinstance(value, str):
         return clean_name(value, mark)[0]
     if isinstance(value, list):
-        return [_clean(one, mark) for one in value]
+        return [_clean(item, mark) for item in value]
     if isinstance(value, dict):
-        return {name: _clean(one, mark) for name, one in value.items()}
+        return {name: _clean(item, mark) for name, item in value.items()}
     return value
 
 

@@ -87,7 +87,7 @@ class AnswerChecker:
         written, built = Written(prompt.began, prompt.failure), prompt.built
         stream = stream or AnswerStream()
         # Another's generator may give anything: what is no message is no answer.
-        reply = next((one for one in replies or () if isinstance(one, ChatMessage)), None)
+        reply = next((m for m in replies or () if isinstance(m, ChatMessage)), None)
         if built and reply:
             if _is_too_long(reply) and len(built.sources) > 1:
                 return {"too_long": prompt}
@@ -149,19 +149,21 @@ def _response(reply: ChatMessage) -> Response:
 def _notices(response: Response, prompt: AnswerPrompt, built: Prompt) -> list[str]:
     """Say what the reader should know: that the prompt was cut, or notes left out of it."""
     shown, count = len(built.sources), len(prompt.documents) - len(built.dropped)
-    told: list[tuple[str, dict[str, Any]]] = []
+    lines: list[tuple[str, dict[str, Any]]] = []
     # An old server cuts a prompt in silence where a new one refuses it: it fills the context, and
     # one that had not been cut would have left no room to write. What was written is verified.
     if response.num_ctx and response.prompt_tokens == response.num_ctx:
-        told.append(("prompt_cut", {}))
+        lines.append(("prompt_cut", {}))
     if built.planted:
-        told.append(("injection" if built.planted == 1 else "injections", {"count": built.planted}))
-    told += [("step_failed", {"step": s, "why": why}) for s, why in built.report.skipped.items()]
+        lines.append(
+            ("injection" if built.planted == 1 else "injections", {"count": built.planted})
+        )
+    lines += [("step_failed", {"step": s, "why": why}) for s, why in built.report.skipped.items()]
     if shown < count:
         key = "few_notes" if response.num_ctx else "not_all_notes"
-        told.append((key, {"shown": shown, "count": count}))
+        lines.append((key, {"shown": shown, "count": count}))
     common = {"model": response.model, "tokens": response.num_ctx}
-    return [notice(prompt.question, key, **common, **values) for key, values in told]
+    return [notice(prompt.question, key, **common, **values) for key, values in lines]
 
 
 @component

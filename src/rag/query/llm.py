@@ -332,7 +332,7 @@ class LiveAsker:
     """
 
     def __init__(self, generators: Mapping[Stage, Any], timeout: float = 30.0) -> None:
-        self._generators = {stage: one for stage, one in generators.items() if one is not None}
+        self._generators = {stage: g for stage, g in generators.items() if g is not None}
         self._timeout = timeout
         self.trace = Trace()
 

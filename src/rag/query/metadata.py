@@ -131,8 +131,8 @@ class MetadataTransformer:
         read_again = partial(extract, plan.query, resolver.catalogue, today=today, **settings)
         read = read_again()
         is_timed = not read.metadata.time_window.is_open
-        known, unknown = len(read.found) + is_timed, len(read.open) + bool(read.time_slot)
-        plan.confidence = round(known / (known + unknown), 2) if unknown else 1.0
+        understood, unknown = len(read.found) + is_timed, len(read.open) + bool(read.time_slot)
+        plan.confidence = round(understood / (understood + unknown), 2) if unknown else 1.0
         if config.extractor == "model" or (full and config.extractor == "auto"):
             from rag.query.planner.llm_planner import (  # most queries do without a model
                 QueryTransformerFactory,

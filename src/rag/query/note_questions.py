@@ -216,8 +216,8 @@ def note_question(question: str, today: date | None = None) -> NoteQuestion | No
         return None
     if unwanted and " and " in text[unwanted.end() :]:
         return None
-    if found := _last(text):
-        return None if alternatives(found.subject) else found
+    if last := _last(text):
+        return None if alternatives(last.subject) else last
     if lead := _LEAD.match(text):
         is_own = bool(lead["list"] or _OWN.search(lead[0]))
         rest, may_end = text[lead.end() :], not lead["which"]
@@ -238,8 +238,8 @@ def subject_of(text: str) -> str:
     ('the ferry', 'フェリー')
     """
     text = plain_question(text)
-    if found := _last(text):
-        return found.subject
+    if last := _last(text):
+        return last.subject
     parts = parts_of(text)
     left = f" {parts[1] if parts else text}".replace("  ", " ")
     if match := _NOT_ABOUT.search(left):
@@ -408,8 +408,8 @@ def followed_up(question: str, before: str, day: date | None = None) -> str:
         return f"{of}ノートを全部" if in_japanese else f"which notes{rest}"
     if not counts and _HOW_MANY_OF_THEM.fullmatch(text):
         return f"{of}ノートはいくつ" if in_japanese else f"how many notes{rest}"
-    found = (_AND_JA if in_japanese else _AND).fullmatch(text)
-    more = found["more"] if found else ""
+    match = (_AND_JA if in_japanese else _AND).fullmatch(text)
+    more = match["more"] if match else ""
     if in_japanese:
         is_time = find_time(f"{more}のノート", date.today()) and not _NEW_JA.search(more)
         ends = "はいくつ" if counts else "を全部"

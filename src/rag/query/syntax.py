@@ -165,7 +165,7 @@ def named_properties(query: str) -> list[str]:
     >>> named_properties("status:done -Owner:Ada at 10:30 note: x tag:ops")
     ['owner', 'status']
     """
-    return sorted({found[1].lower() for found in _NAMED.finditer(query)} - {*FIELDS})
+    return sorted({match[1].lower() for match in _NAMED.finditer(query)} - {*FIELDS})
 
 
 def parse_query(query: str, properties: Collection[str] = ()) -> ParsedQuery:
@@ -241,11 +241,11 @@ def parse_query(query: str, properties: Collection[str] = ()) -> ParsedQuery:
     )
 
 
-def _first(most: int, kind: str, found: list[T], beyond: list[str]) -> tuple[T, ...]:
+def _first(most: int, kind: str, items: list[T], beyond: list[str]) -> tuple[T, ...]:
     """Return the first different ones of a kind, and note it where there are more."""
-    if len(found) <= most:
-        return tuple(found)
-    different = list(dict.fromkeys(found))
+    if len(items) <= most:
+        return tuple(items)
+    different = list(dict.fromkeys(items))
     if len(different) > most:
         beyond.append(f"only the first {most} {kind} of the query count")
     return tuple(different[:most])

@@ -127,7 +127,7 @@ class _WithCallback(_Transformer):
             kind = type(texts).__name__
             raise TypeError(f"the callback must return a list of texts, not {kind}")
         made = [self._query(query, text, **{index_key: at}) for at, text in enumerate(texts)]
-        return [_with_fallback(one, texts) for one in made]
+        return [_with_fallback(variant, texts) for variant in made]
 
 
 @with_settings_repr

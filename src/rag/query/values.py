@@ -173,22 +173,22 @@ def value_test(condition: str) -> Callable[[str], bool]:
     words, days = fold_accents(key), None if key.isdigit() else _days(key)
     # A number is no part of a longer one, nor of a date.
     edges = ("", "") if RUN.search(words) else (r"(?<!\w)(?<!\d[.,:/-])", r"(?!\w|[.,:/-]\d)")
-    said = re.compile(re.escape(words).join(edges))
+    spelt = re.compile(re.escape(words).join(edges))
 
     def holds(value: str) -> bool:
         text = fold_accents(name_key(value))
         if days and (day := _day(value)):
             return days.first <= day <= days.last
-        return any(not _is_denied(text, found) for found in said.finditer(text))
+        return any(not _is_denied(text, match) for match in spelt.finditer(text))
 
     return holds
 
 
-def _is_denied(text: str, found: re.Match[str]) -> bool:
+def _is_denied(text: str, match: re.Match[str]) -> bool:
     """Return whether words for not stand beside those that were found in a value."""
-    if found[0].isdigit():  # "no. 5"
+    if match[0].isdigit():  # "no. 5"
         return False
-    return bool(_DENIED.search(text, 0, found.start()) or _DENIES.match(text, found.end()))
+    return bool(_DENIED.search(text, 0, match.start()) or _DENIES.match(text, match.end()))
 
 
 def _comparison(sign: str, bound: str) -> Callable[[str], bool]:
@@ -212,8 +212,8 @@ def _comparison(sign: str, bound: str) -> Callable[[str], bool]:
 
 
 def _number(text: str) -> float | None:
-    found = _NUMBER.fullmatch(name_key(text))
-    return float(found[1].replace(",", "")) if found else None
+    match = _NUMBER.fullmatch(name_key(text))
+    return float(match[1].replace(",", "")) if match else None
 
 
 def _day(value: str) -> date | None:

@@ -36,9 +36,9 @@ hidden = partial(_marked, HIDDEN)
 inline = partial(_marked, INLINE)
 
 
-def mark_of(one: Field[Any]) -> str:
+def mark_of(item: Field[Any]) -> str:
     """Return how a field is written; "" where it is written as it is."""
-    return str(one.metadata.get(_MARK, ""))
+    return str(item.metadata.get(_MARK, ""))
 
 
 def to_json(report: object) -> dict[str, Any]:
@@ -79,18 +79,18 @@ def _plain(value: Any) -> Any:
 
 @cache
 def _marked_fields(kind: Any) -> list[tuple[Field[Any], str]]:
-    return [(one, mark_of(one)) for one in fields(kind)]
+    return [(item, mark_of(item)) for item in fields(kind)]
 
 
 def _members(value: Any) -> Iterator[tuple[str, Any]]:
-    for one, mark in _marked_fields(value.__class__):
-        held = getattr(value, one.name)
-        if mark == HIDDEN or (mark == OPTIONAL and held == _default(one)):
+    for item, mark in _marked_fields(value.__class__):
+        held = getattr(value, item.name)
+        if mark == HIDDEN or (mark == OPTIONAL and held == _default(item)):
             continue
         if mark == INLINE:
             yield from () if held is None else _plain(held).items()
         else:
-            yield one.name, None if mark == NULLABLE and not held else _plain(held)
+            yield item.name, None if mark == NULLABLE and not held else _plain(held)
 
 
 def _default(one: Field[Any]) -> Any:

@@ -99,14 +99,14 @@ _TOLD = re.compile(
 def kind_of(question: str) -> Asked:
     """Return what a question asks for, as far as its words tell."""
     text = normalize(question).strip()
-    found = (asked for asked, pattern in _PATTERNS.items() if pattern.search(text))
-    return next(found, Asked.OTHER)
+    kinds = (asked for asked, pattern in _PATTERNS.items() if pattern.search(text))
+    return next(kinds, Asked.OTHER)
 
 
 def told_of(question: str) -> str:
     """Return what a question asks to be told of its subject; empty where that cannot be seen."""
-    found = _TOLD.search(normalize(question).strip())
-    return next(filter(None, found.groups()), "") if found else ""
+    match = _TOLD.search(normalize(question).strip())
+    return next(filter(None, match.groups()), "") if match else ""
 
 
 def counted_in(question: str) -> tuple[str, ...]:
@@ -241,18 +241,18 @@ class Question:
     def held(self, text: str) -> dict[str, float]:
         """Return what each term that a text holds counts for."""
         normal = normalize(text)
-        found = {
+        held = {
             term: weight
             for term, weight in self.weights.items()
             if not term.isascii() and term in normal
         }
         for word in self._irregular.keys() & {*_ASCII.findall(normal)} if self._irregular else ():
             term = self._irregular[word]
-            found[term] = max(STEMMED * self.weights[term], found.get(term, 0.0))
+            held[term] = max(STEMMED * self.weights[term], held.get(term, 0.0))
         for match in find_matches(text, self.subject):
             if weight := self.weights.get(match.term):
-                found[match.term] = max(weight * match.form, found.get(match.term, 0.0))
-        return found
+                held[match.term] = max(weight * match.form, held.get(match.term, 0.0))
+        return held
 
     def says(self, words: str, but: Collection[str]) -> bool:
         """Return whether it has one of some words, be it one that weighs nothing.

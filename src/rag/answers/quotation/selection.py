@@ -201,9 +201,9 @@ class Passage:
 def evidence(question: Question, passage: Passage) -> Iterator[tuple[QuotableUnit, Evidence]]:
     """Yield the units of a passage, each with what speaks for it."""
     names, everything = question.held(passage.names), question.held(passage.content)
-    weights, told = question.weights, sum(question.weights[term] for term in question.told)
+    weights, asked_weight = question.weights, sum(question.weights[term] for term in question.told)
     # What is known of a note by its front matter says nothing of what its text answers.
-    known = names | everything
+    above_it = names | everything
     about = names | question.held(passage.stated) if passage.properties else names
     text = normalize(f"{passage.names}\n{passage.content}")
     stated = f"{text}\n{normalize(passage.stated)}" if passage.properties else text
@@ -214,7 +214,7 @@ def evidence(question: Question, passage: Passage) -> Iterator[tuple[QuotableUni
         if unit.stated and not _is_asked(question, unit.stated, names, about):
             continue
         above = about if is_stated else names | question.held(unit.under)
-        within = known | about if is_stated else known
+        within = above_it | about if is_stated else above_it
         untold = sum(weights[term] for term in question.told - own.keys() - above.keys())
         lacked = [name not in (stated if is_stated else text) for name in question.named]
         before, after = (_next_to(units, held, at, step) for step in (-1, 1))
@@ -231,7 +231,7 @@ def evidence(question: Question, passage: Passage) -> Iterator[tuple[QuotableUni
                 after_words=_besides(after, own),
                 absent=sum(weight for term, weight in weights.items() if term not in within),
                 absent_names=sum(lacked) / len(lacked) if lacked else 0.0,
-                untold=untold / told if told else 0.0,
+                untold=untold / asked_weight if asked_weight else 0.0,
                 fits=1.0 if is_stated else fits(question.asked, unit.text, beyond),
                 counts=counts(question.counted, unit.text),
                 defines=float(is_stated or defines(question.text, unit)),
@@ -246,9 +246,9 @@ def evidence(question: Question, passage: Passage) -> Iterator[tuple[QuotableUni
         )
 
 
-def _besides(held: Mapping[str, float], known: Mapping[str, float]) -> float:
+def _besides(held: Mapping[str, float], besides: Mapping[str, float]) -> float:
     """Return what terms weigh that are not known already."""
-    return sum(weight for term, weight in held.items() if term not in known)
+    return sum(weight for term, weight in held.items() if term not in besides)
 
 
 def _next_to(
@@ -310,7 +310,7 @@ def _nearness(unit: QuotableUnit, passage: Passage) -> float:
     exact = [
         at
         for at in own
-        if (said := _SPACE.sub("", passage.sentences[at].text)) in text or text in said
+        if (part := _SPACE.sub("", passage.sentences[at].text)) in text or text in part
     ]
     return max((passage.nearness[at] for at in exact or own), default=passage.near)
 
@@ -510,8 +510,8 @@ def choose(
         return [], confidence
     chosen, least = [best], _held(best) - _ROUNDING
     if stated:  # of "which books are by Meadows" each note that states it is an answer
-        alike = (one for one in ranked[1:] if one.unit.stated and _held(one) >= least)
-        chosen += [one for one in alike if one.unit.stated and one.unit.stated.name == stated.name]
+        alike = (c for c in ranked[1:] if c.unit.stated and _held(c) >= least)
+        chosen += [c for c in alike if c.unit.stated and c.unit.stated.name == stated.name]
     # "Pump 3" is asked for: what is said of pump 7 adds nothing.
     asked = {*_NUMERAL.findall(question.text)} & _numerals(best)
     for choice in ranked[1:]:
@@ -526,7 +526,7 @@ def choose(
         ):
             chosen.append(choice)
     chosen[1:] = sorted(
-        chosen[1:], key=lambda one: (passages[one.passage].rank, one.passage, one.unit.first)
+        chosen[1:], key=lambda c: (passages[c.passage].rank, c.passage, c.unit.first)
     )
     return [Chosen(choice, [*_also(choice, ranked, passages)]) for choice in chosen], confidence
 
@@ -556,12 +556,12 @@ def _also(
 def ranked_units(question: Question, passages: Sequence[Passage]) -> list[Choice]:
     """Return all units of passages, those first for which most speaks."""
     weights = weights_for(passages)
-    found = [
-        Choice(unit, at, one, weights.score(one))
+    choices = [
+        Choice(unit, at, held, weights.score(held))
         for at, passage in enumerate(passages)
-        for unit, one in evidence(question, passage)
+        for unit, held in evidence(question, passage)
     ]
-    return sorted(found, key=lambda choice: -choice.score)
+    return sorted(choices, key=lambda choice: -choice.score)
 
 
 def read_again(
@@ -595,24 +595,24 @@ def weights_for(passages: Sequence[Passage]) -> AnswerWeights:
     return WITH_MEANING if any(passage.nearness for passage in passages) else WORDS_ALONE
 
 
-def _overlap(one: Choice, other: Choice) -> bool:
+def _overlap(this: Choice, other: Choice) -> bool:
     """Return whether two units share a line and one of them lies within the other."""
-    if one.passage != other.passage:
+    if this.passage != other.passage:
         return False
-    if one.unit.last < other.unit.first or other.unit.last < one.unit.first:
+    if this.unit.last < other.unit.first or other.unit.last < this.unit.first:
         return False
-    texts = sorted((one.unit.text, other.unit.text), key=len)
-    return one.unit.first != one.unit.last or texts[0] in texts[1]
+    texts = sorted((this.unit.text, other.unit.text), key=len)
+    return this.unit.first != this.unit.last or texts[0] in texts[1]
 
 
-def _likeness(one: Choice, other: Choice, size: Callable[[int, int], int]) -> float:
+def _likeness(this: Choice, other: Choice, size: Callable[[int, int], int]) -> float:
     """Return the share of their terms that two units have in common; none where figures differ,
     nor of properties, which say it of another note.
 
     :param size: of which of the two it is a share, by their numbers of terms.
     """
-    figures = [_numerals(choice) for choice in (one, other)]
-    if one.unit.stated or other.unit.stated or figures[0] != figures[1]:
+    figures = [_numerals(choice) for choice in (this, other)]
+    if this.unit.stated or other.unit.stated or figures[0] != figures[1]:
         return 0.0
-    first, second = set(terms(one.unit.text)), set(terms(other.unit.text))
+    first, second = set(terms(this.unit.text)), set(terms(other.unit.text))
     return len(first & second) / max(size(len(first), len(second)), 1)

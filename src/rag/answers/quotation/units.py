@@ -135,7 +135,7 @@ def _runs(pieces: Sequence[_Piece], room: int) -> Iterator[list[_Piece]]:
     """Yield the pieces in runs of at most so many characters, or of one piece."""
     run: list[_Piece] = []
     for piece in pieces:
-        if run and sum(len(one.text) + 1 for one in run) + len(piece.text) > room:
+        if run and sum(len(part.text) + 1 for part in run) + len(piece.text) > room:
             yield run
             run, room = [], LONGEST
         run.append(piece)
@@ -267,13 +267,13 @@ def cut_points(content: str) -> list[int]:
     quotable unit, nor behind a heading, the head of a table or the first line of a fence.
     """
     lines = content.split("\n")
-    found = outline(lines, FrontMatter({}, 0, ""))
+    structure = outline(lines, FrontMatter({}, 0, ""))
     bound = {n for unit in quotable_units(content) for n in range(unit.first, unit.last)}
-    for first, last in found.fences.items():
+    for first, last in structure.fences.items():
         bound |= {first, last - 1}
-    for heading in found.headings:
+    for heading in structure.headings:
         bound |= {*range(heading.line, heading.last_line + 1)}
-    for line, (before, kind) in enumerate(pairwise([LineKind.BLANK, *found.kinds])):
+    for line, (before, kind) in enumerate(pairwise([LineKind.BLANK, *structure.kinds])):
         if kind == LineKind.TABLE != before:
             bound |= {line, line + 1}  # the names of the columns, and the rule below them
     ends = enumerate(accumulate(len(line) + 1 for line in lines))

@@ -185,13 +185,13 @@ def tool_use(reply: Mapping[str, Any], tools: Collection[str]) -> ToolUse | None
     arguments as a text.
     """
     names = [reply.get(key) for key in ("tool", "action", "name")]
-    known = next((name for name in names if isinstance(name, str) and name in tools), None)
-    if reply.get("action") != "tool" and (known is None or reply.get("action") == "final"):
+    tool = next((name for name in names if isinstance(name, str) and name in tools), None)
+    if reply.get("action") != "tool" and (tool is None or reply.get("action") == "final"):
         return None
     arguments = reply.get("arguments", reply.get("parameters", {}))
     if isinstance(arguments, str):
         arguments = object_in(arguments) or arguments
-    return ToolUse(known or str(reply.get("tool", "")), arguments)
+    return ToolUse(tool or str(reply.get("tool", "")), arguments)
 
 
 def result_of(
@@ -285,10 +285,10 @@ def similarity_tool(catalogue: Catalogue, max_candidates: int = 8) -> Tool:
         ]
         is_limit = isinstance(limit, int) and 0 < limit < max_candidates
         most = limit if is_limit else max_candidates
-        found = best_matches(query[:_LONGEST_COMPARED], texts, most, str(scorer or "WRatio"))
+        similar = best_matches(query[:_LONGEST_COMPARED], texts, most, str(scorer or "WRatio"))
         matches = [
             {"value": value, "score": score} | ({"kind": kinds[value]} if value in kinds else {})
-            for value, score in found
+            for value, score in similar
         ]
         return {"engine": ENGINE, "matches": matches}
 
@@ -355,8 +355,8 @@ class ToolBox:
             call.matches = len(matches) if isinstance(matches, Sequence) else 0
         outcome = {"error": why} if why else {"result": result}
         shown = json.dumps(arguments, ensure_ascii=False, default=str)[:_LONGEST_COMPARED]
-        told = json.dumps({"tool": brief(name, 60), **outcome}, ensure_ascii=False, default=str)
-        return Outcome(without_halves(f"{shown} -> {told[:_LONGEST_RESULT]}"), call)
+        text = json.dumps({"tool": brief(name, 60), **outcome}, ensure_ascii=False, default=str)
+        return Outcome(without_halves(f"{shown} -> {text[:_LONGEST_RESULT]}"), call)
 
 
 def _size(value: Any) -> Any:
@@ -486,8 +486,8 @@ class QueryTransformer:
             result = QueryTransformationResult(
                 original_query=text, transformed_query=text, confidence=confidence
             )
-        uses, said = record["iterations"], record["fallback"] or f"reasoning: {result.reasoning}"
-        _log.debug("%d uses of tools, confidence %g, %s", uses, confidence, said)
+        uses, outcome = record["iterations"], record["fallback"] or f"reasoning: {result.reasoning}"
+        _log.debug("%d uses of tools, confidence %g, %s", uses, confidence, outcome)
         return result.model_copy(update={"metadata": record})
 
     def _loop(
@@ -521,8 +521,8 @@ class QueryTransformer:
         history: list[str] = []
         for left in range(self.max_tool_iterations, -1, -1):
             rules["left"] = str(left)
-            told = "\n".join(history) or "-"
-            prompt = build_prompt("query_transformation", query, rules, **data, history=told)
+            so_far = "\n".join(history) or "-"
+            prompt = build_prompt("query_transformation", query, rules, **data, history=so_far)
             asked = asker.ask("metadata", prompt, answer_schema(box.names if left else ()))
             record["model"] = asked.model
             if asked.failure:

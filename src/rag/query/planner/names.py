@@ -144,9 +144,9 @@ class _Names:
         """Return the name of `words`, whose normal form is `key`, or that of other words."""
         if not key or words in self._names:
             return words if key else ""
-        found = self._by_key.get(key) or self._by_key.get(also) or self._by_letters.get(_bare(key))
-        near = _alike(key, list(self._by_key), least) if alike and not found else ""
-        return found or (self._by_key[near] if near else "")
+        name = self._by_key.get(key) or self._by_key.get(also) or self._by_letters.get(_bare(key))
+        near = _alike(key, list(self._by_key), least) if alike and not name else ""
+        return name or (self._by_key[near] if near else "")
 
 
 def _alike(key: str, choices: Sequence[str], least: float = _ALIKE) -> str:
@@ -328,8 +328,8 @@ def or_behind(text: str, start: int) -> int:
     """Return where "or" begins that joins what stands at a position to a filter before it; the
     position itself where none does."""
     from_ = max(0, start - 12)
-    found = _OR_BEHIND.search(text[from_:start])
-    return from_ + found.start() if found else start
+    match = _OR_BEHIND.search(text[from_:start])
+    return from_ + match.start() if match else start
 
 
 def forward(normalized: NormalizedQuery, names: Names, at: int, most_words: int = 5) -> Listed:
@@ -350,11 +350,11 @@ def forward(normalized: NormalizedQuery, names: Names, at: int, most_words: int 
         else:
             break
         listed.joints.add(joint)
-        found = (either := _OR.match(text, read.end)) or _AND.match(text, read.end)
-        if not found or (most_words == 1 and not found["hash"]):
+        join = (either := _OR.match(text, read.end)) or _AND.match(text, read.end)
+        if not join or (most_words == 1 and not join["hash"]):
             break
-        at, mark = found.end(), found[0].strip()
-        firm = bool(either or found["firm"]) or (mark != "," and text[at : at + 1] in QUOTES)
+        at, mark = join.end(), join[0].strip()
+        firm = bool(either or join["firm"]) or (mark != "," and text[at : at + 1] in QUOTES)
         joint = "or" if either else "" if mark in (",", "、", "や") else "and"
     return listed
 
@@ -379,12 +379,12 @@ def backward(
             listed.unknown.insert(0, read)
         listed.joints.add(joint)
         text = normalized.open[max(0, read.start - 12) : read.start]
-        found = (either := _OR_BEFORE.search(text)) or _AND_BEFORE.search(text)
-        mark = found[0].strip() if found else ""
-        if not found or (listed.unknown and mark.isascii()):
+        match = (either := _OR_BEFORE.search(text)) or _AND_BEFORE.search(text)
+        mark = match[0].strip() if match else ""
+        if not match or (listed.unknown and mark.isascii()):
             break
         joint = "or" if either else "" if mark in (",", "、", "や", "・") else "and"
-        at = read.start - len(found[0])
+        at = read.start - len(match[0])
     return listed
 
 

@@ -236,20 +236,20 @@ def _day(given: Any) -> date | None:
 def named_window(name: str, today: date) -> TimeWindow:
     """Return the days of a named window; `ALL_TIME`, `DATES` and what is no name have none."""
     wanted = "_".join(name.strip().upper().replace("-", " ").replace("_", " ").split())
-    known = WindowName.__members__.get(wanted)
-    if known in (None, WindowName.ALL_TIME, WindowName.DATES):
+    window = WindowName.__members__.get(wanted)
+    if window in (None, WindowName.ALL_TIME, WindowName.DATES):
         return TimeWindow()
     try:
-        if known is WindowName.PAST_SIX_MONTHS:
+        if window is WindowName.PAST_SIX_MONTHS:
             first, last = days_ago(today, 6, "month").first, today
-        elif known is WindowName.TODAY:
+        elif window is WindowName.TODAY:
             first, last = today, today
         else:
-            which, _, unit = known.lower().partition("_")
+            which, _, unit = window.lower().partition("_")
             first, last = shifted(today, -1 if which == "last" else 0, unit)
     except (ValueError, OverflowError):  # the calendar begins in year 1 and ends in 9999
         return TimeWindow()
-    return TimeWindow(name=known, first=first, last=last)
+    return TimeWindow(name=window, first=first, last=last)
 
 
 def window_name(first: date | None, last: date | None, today: date) -> WindowName:

@@ -205,8 +205,8 @@ def _begin(text: str, start: int, end: int) -> int:
     while start < end:
         if text[start] == " ":
             start += 1
-        elif found := next(filter(None, (p.match(text, start, end) for p in follows)), None):
-            start = found.end()
+        elif follow := next(filter(None, (p.match(text, start, end) for p in follows)), None):
+            start = follow.end()
         else:
             break
     return start
@@ -222,13 +222,13 @@ def _end(text: str, start: int, end: int) -> int:
         window = text[max(start, end - _WINDOW) : end]
         if _COMPOUND.search(window):
             break
-        found = (_LAST if last else _LEADS).search(window) or _JA_LEADS.search(window)
-        if not found and peeled:
-            found = _JA_PARTICLE.search(window)
-        if not found:
+        match = (_LAST if last else _LEADS).search(window) or _JA_LEADS.search(window)
+        if not match and peeled:
+            match = _JA_PARTICLE.search(window)
+        if not match:
             break
         peeled = True
-        end -= len(found[0])
+        end -= len(match[0])
     return end
 
 
@@ -300,13 +300,13 @@ _JAPANESE_FIRST = re.compile(
 
 def read_unwanted(normalized: NormalizedQuery) -> list[str]:
     """Take out what the query does not want, and return it in the query syntax."""
-    found = []
+    unwanted = []
     for pattern in (_ENGLISH, _JAPANESE, _JAPANESE_FIRST):
         for match in [*pattern.finditer(normalized.open)]:
             words = normalized.words(*match.span("words"))
-            found.append(f'-"{words}"' if " " in words else f"-{words}")
+            unwanted.append(f'-"{words}"' if " " in words else f"-{words}")
             normalized.drop(*match.span())
-    return found
+    return unwanted
 
 
 def without_unwanted(query: str) -> str:

@@ -118,11 +118,11 @@ def matches(pattern: re.Pattern[str], normalized: NormalizedQuery) -> Iterator[r
     """Yield where a pattern stands in what is still open, which may change meanwhile."""
     at = 0
     for _ in range(MOST):
-        found = pattern.search(normalized.open, at)
-        if not found:
+        match = pattern.search(normalized.open, at)
+        if not match:
             return
-        yield found
-        at = max(found.end(), at + 1)
+        yield match
+        at = max(match.end(), at + 1)
 
 
 def _first(listed: Listed) -> Read:
@@ -496,15 +496,15 @@ def field_words(
     """
     fields = ((name_key(field), field) for field in resolver.catalogue.fields())
     own = {key: field for key, field in fields if key not in unlike}
-    known = {key: [field] for key, field in own.items()}
+    by_word = {key: [field] for key, field in own.items()}
     for name, words in (meant or {}).items():
         if (field := resolver.field(name)) in own.values():
-            known |= {key: [field] for key in map(name_key, words) if key not in own}
+            by_word |= {key: [field] for key in map(name_key, words) if key not in own}
     for name, others in CONCEPTS.items():
         row = [name_key(word) for word in (name, *others)]
         if named := [own[word] for word in row if word in own]:
-            known |= {word: named for word in row if word not in known}
-    return known
+            by_word |= {word: named for word in row if word not in by_word}
+    return by_word
 
 
 def mentioned_fields(
@@ -610,19 +610,19 @@ def extract(
 
 
 def _read_time(
-    normalized: NormalizedQuery, today: date, known: TimeWindow | None
+    normalized: NormalizedQuery, today: date, meant: TimeWindow | None
 ) -> tuple[TimeWindow, str]:
     """Return the window that a query asks for, and the words of one that nobody knows.
 
-    :param known: what those words mean.
+    :param meant: what those words mean.
     """
-    if found := find_time(normalized.open, today):
-        window = found.window
-    elif found := find_slot(normalized.open, today):
-        if known is None:
-            return TimeWindow(), normalized.words(*found.words)
-        window = known.model_copy(update={"field": "modified"} if found.edited else {})
+    if time := find_time(normalized.open, today):
+        window = time.window
+    elif time := find_slot(normalized.open, today):
+        if meant is None:
+            return TimeWindow(), normalized.words(*time.words)
+        window = meant.model_copy(update={"field": "modified"} if time.edited else {})
     else:
         return TimeWindow(), ""
-    normalized.take(found.start, found.end)
-    return window.model_copy(update={"text": normalized.words(*found.words)}), ""
+    normalized.take(time.start, time.end)
+    return window.model_copy(update={"text": normalized.words(*time.words)}), ""

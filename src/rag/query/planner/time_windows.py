@@ -178,11 +178,11 @@ def find_time(text: str, today: date) -> FoundTime | None:
             continue
         around = _around(text, first)
         if mentions and _is_linked(text, first, mentions[0], around):
-            found = _span(read, first, mentions.pop(0), around)
+            time = _span(read, first, mentions.pop(0), around)
         else:
-            found = _alone(read, first, around)
-        if found and (found := _turned(text, found, today)):
-            return found
+            time = _alone(read, first, around)
+        if time and (time := _turned(text, time, today)):
+            return time
     return None
 
 
@@ -215,19 +215,19 @@ def _blurred(text: str, mention: TimeMention) -> tuple[int, int] | None:
     )
 
 
-def _turned(text: str, found: FoundTime, today: date) -> FoundTime | None:
+def _turned(text: str, time: FoundTime, today: date) -> FoundTime | None:
     """Return a time, or all days but those where its words are negated; `None`: not to be said."""
-    turned = negation(text, found.start, found.end)
+    turned = negation(text, time.start, time.end)
     if turned is None:
-        return found
-    first, last = found.window.first, found.window.last
+        return time
+    first, last = time.window.first, time.window.last
     if not turned.exact or (first and last and last < today):
         return None
     try:
         days = (None, first - timedelta(1)) if first else ((last or today) + timedelta(1), None)
     except OverflowError:
         return None
-    return _found(turned.start, turned.end, days, found.edited, today)
+    return _found(turned.start, turned.end, days, time.edited, today)
 
 
 def _found(
@@ -458,7 +458,7 @@ _JA_DAYS = rf"(?P<d>{_JA_NUMBER})日(?!間)(?:(?:から|[〜~–-])(?P<d2>{_JA_N
     rf"|weekend|{WEEKDAY}|{SEASON}|{FULL_MONTH})|tomorrow|in{_S}{COUNT}{_S}{UNIT}){E}",
     "再?来(?:週|月|年)(?:の?[月火水木金土日]曜日?|末)?|明日|明後日|あした|あさって|翌[日週月年]",
 )
-def _future(found: _Groups, today: date) -> TimeMention:
+def _future(groups: _Groups, today: date) -> TimeMention:
     return TimeMention("future")
 
 
@@ -466,10 +466,10 @@ def _future(found: _Groups, today: date) -> TimeMention:
     rf"{B}(?:the{_S})?(?:(?:last|past|previous){_S}(?P<n>{COUNT})|past){_S}(?P<unit>{UNIT}){E}",
     rf"(?:この|ここ|過去|直近|最近)の?(?:(?P<n>{JA_COUNT})(?P<unit>{JA_UNIT})間?|半年間?)",
 )
-def _past(found: _Groups, today: date) -> TimeMention:
+def _past(groups: _Groups, today: date) -> TimeMention:
     """Read the last 3 days, the past year, ここ半年."""
-    unit = _unit(found.get("unit", "month"))
-    count = _number(found["n"]) if "n" in found else 1 if "unit" in found else 6
+    unit = _unit(groups.get("unit", "month"))
+    count = _number(groups["n"]) if "n" in groups else 1 if "unit" in groups else 6
     if unit in ("day", "week"):
         first = today - timedelta(count * (7 if unit == "week" else 1) - 1)
     else:
@@ -481,9 +481,9 @@ def _past(found: _Groups, today: date) -> TimeMention:
     rf"{B}(?P<n>{COUNT}){_S}(?P<unit>{UNIT}){_S}ago{E}",
     rf"(?<![\d{KANJI}十])(?:(?P<n>{JA_COUNT})(?P<unit>{JA_UNIT})間?|半年)前(?![半後期])",
 )
-def _ago(found: _Groups, today: date) -> TimeMention:
-    unit = _unit(found.get("unit", "month"))
-    exact = days_ago(today, _number(found.get("n", "6")), unit).first
+def _ago(groups: _Groups, today: date) -> TimeMention:
+    unit = _unit(groups.get("unit", "month"))
+    exact = days_ago(today, _number(groups.get("n", "6")), unit).first
     return TimeMention("sure", shifted(exact, 0, unit), exact)
 
 
@@ -492,10 +492,10 @@ def _ago(found: _Groups, today: date) -> TimeMention:
     rf"(?<![\d{KANJI}十])(?P<n>{JA_COUNT})(?P<unit>{JA_UNIT})間?"
     "(?:(?P<within>以内(?=[のに]))|(?=以上前|より(?:前|古)))",
 )
-def _age(found: _Groups, today: date) -> TimeMention:
+def _age(groups: _Groups, today: date) -> TimeMention:
     """Read the day before or after which notes of an age are from: 3か月以上前, 3日以内."""
-    exact = days_ago(today, _number(found["n"]), _unit(found["unit"])).first
-    if "within" in found:
+    exact = days_ago(today, _number(groups["n"]), _unit(groups["unit"])).first
+    if "within" in groups:
         return TimeMention("age", DateRange(exact, today))
     return TimeMention("age", _one_day(exact), exact)
 
@@ -506,11 +506,11 @@ def _age(found: _Groups, today: date) -> TimeMention:
     "(?P<week>先々週|先週|今週)の?(?P<day>[月火水木金土日])曜日?",
     "(?<![a-z0-9])(?P<day>[月火水木金土日])曜日?(?=[のに])",
 )
-def _week_day(found: _Groups, today: date) -> TimeMention:
-    if "week" in found:
-        monday = shifted(today, *NAMED[found["week"]]).first
-        return TimeMention("sure", _one_day(monday + timedelta(_KANJI_DAYS.index(found["day"]))))
-    name, relation = found["day"], found.get("relation")
+def _week_day(groups: _Groups, today: date) -> TimeMention:
+    if "week" in groups:
+        monday = shifted(today, *NAMED[groups["week"]]).first
+        return TimeMention("sure", _one_day(monday + timedelta(_KANJI_DAYS.index(groups["day"]))))
+    name, relation = groups["day"], groups.get("relation")
     index = WEEKDAYS.index(name) if name in WEEKDAYS else _KANJI_DAYS.index(name)
     back = today.weekday() - index
     if relation != "this":
@@ -524,8 +524,8 @@ def _week_day(found: _Groups, today: date) -> TimeMention:
     rf"{B}(?P<relation>(?:last|this|past)|over{_S}the|on{_S}the){_S}weekend{E}",
     "(?P<relation>先週|今週)の?(?:末|週末)",
 )
-def _weekend(found: _Groups, today: date) -> TimeMention:
-    relation = found["relation"]
+def _weekend(groups: _Groups, today: date) -> TimeMention:
+    relation = groups["relation"]
     over = relation.endswith("the") and today.weekday() < 5
     back = -7 if over or relation in ("last", "past", "先週") else 0
     saturday = today + timedelta(back + 5 - today.weekday())
@@ -539,9 +539,9 @@ def _weekend(found: _Groups, today: date) -> TimeMention:
     rf"{_DIGITS}(?P<d>1[3-9]|2\d|3[01])/(?P<m>\d{{1,2}})/{_Y}{_NO_MORE}",
     rf"{_DIGITS}(?P<m>\d{{1,2}})/(?P<d>1[3-9]|2\d|3[01])/{_Y}{_NO_MORE}",
 )
-def _iso(found: _Groups, today: date) -> TimeMention:
-    day = int(found["d"]) if "d" in found else None
-    return TimeMention("dated", _days_of(int(found["y"]), int(found["m"]), day))
+def _iso(groups: _Groups, today: date) -> TimeMention:
+    day = int(groups["d"]) if "d" in groups else None
+    return TimeMention("dated", _days_of(int(groups["y"]), int(groups["m"]), day))
 
 
 @_reads(
@@ -552,13 +552,13 @@ def _iso(found: _Groups, today: date) -> TimeMention:
     rf"(?:{_TO}(?P<d2>\d{{1,2}}){_TH}(?![\d:/.-])(?!{_S}(?:of{_S})?{MONTH}))?"
     rf"(?:,?{_S}{_Y})?{E}",
 )
-def _date(found: _Groups, today: date) -> TimeMention:
+def _date(groups: _Groups, today: date) -> TimeMention:
     """Read 3rd of May 2024, May 3–5, last May, 去年の8月, 5月3日〜5日; without a year the latest
     that has begun is meant."""
-    text, relation = found["m"], found.get("relation", "")
+    text, relation = groups["m"], groups.get("relation", "")
     month = _MONTHS.index(text[:3]) + 1 if text[:3] in _MONTHS else _number(text)
-    day = _number(found["d"]) if "d" in found else None
-    year = int(found["y"]) if "y" in found else None
+    day = _number(groups["d"]) if "d" in groups else None
+    year = int(groups["y"]) if "y" in groups else None
     if relation in NAMED:
         year = today.year + NAMED[relation][0]
     time = TimeMention("sure" if relation else "dated")
@@ -573,9 +573,9 @@ def _date(found: _Groups, today: date) -> TimeMention:
     elif time.days and relation in ("last", "past"):
         year = time.days.first.year - (time.days.last >= today)
         time = time._replace(days=_days_of(year, month), month=None)
-    if time.days and "d2" in found:
+    if time.days and "d2" in groups:
         first = time.days.first
-        last = _days_of(first.year, first.month, _number(found["d2"]))
+        last = _days_of(first.year, first.month, _number(groups["d2"]))
         is_span = last is not None and last.first >= first
         days = DateRange(first, last.last) if last and is_span else None
         time = time._replace(days=days, month=None)
@@ -587,11 +587,11 @@ def _date(found: _Groups, today: date) -> TimeMention:
     rf"{B}(?:(?:this|last|past){_S})?(?P<season>{SEASON}){_S}(?:of{_S})?{_Y}{E}",
     rf"(?:(?P<relation>この|{_JA_YEAR})の?|{_Y}年の?)(?P<season>[春夏秋冬])(?![休祭季])",
 )
-def _season(found: _Groups, today: date) -> TimeMention:
-    first, relation = _SEASONS[found["season"]], found.get("relation", "")
+def _season(groups: _Groups, today: date) -> TimeMention:
+    first, relation = _SEASONS[groups["season"]], groups.get("relation", "")
     late = first == 12 and today.month < 3
-    if "y" in found:
-        year = int(found["y"])
+    if "y" in groups:
+        year = int(groups["y"])
     elif relation in NAMED:
         year = today.year + NAMED[relation][0]
     elif relation in ("this", "この"):
@@ -599,7 +599,7 @@ def _season(found: _Groups, today: date) -> TimeMention:
     else:  # the last that is over
         year = today.year - (month_start(today.year, first + 3) > today) - late
     days = DateRange(date(year, first, 1), month_start(year, first + 3) - timedelta(1))
-    return TimeMention("dated" if "y" in found else "sure", days)
+    return TimeMention("dated" if "y" in groups else "sure", days)
 
 
 @_reads(
@@ -607,23 +607,23 @@ def _season(found: _Groups, today: date) -> TimeMention:
     rf"{B}q(?P<q>[1-4])(?:[ /-](?:of{_S})?{_Y})?{E}",
     rf"(?:{_Y}年の?|(?P<relation>{_JA_YEAR})の?)?第(?P<q>[1-4一二三四])四半期",
 )
-def _quarter(found: _Groups, today: date) -> TimeMention:
-    relation, year = found.get("relation", ""), int(found.get("y", today.year))
-    if "q" in found:
+def _quarter(groups: _Groups, today: date) -> TimeMention:
+    relation, year = groups.get("relation", ""), int(groups.get("y", today.year))
+    if "q" in groups:
         year += NAMED[relation][0] if relation else 0
-        index = _number(found["q"]) - 1
+        index = _number(groups["q"]) - 1
     else:
         index = (today.month - 1) // 3 - (relation != "this")
-    if "q" in found and not relation and "y" not in found:
+    if "q" in groups and not relation and "y" not in groups:
         year -= month_start(year, 3 * index + 1) > today
     first, after = month_start(year, 3 * index + 1), month_start(year, 3 * index + 4)
-    return TimeMention("dated" if "q" in found else "sure", DateRange(first, after - timedelta(1)))
+    return TimeMention("dated" if "q" in groups else "sure", DateRange(first, after - timedelta(1)))
 
 
 @_reads(rf"{B}(?:(?P<relation>last|this|past){_S})?(?P<m>{FULL_MONTH}){E}")
-def _month(found: _Groups, today: date) -> TimeMention:
-    mention = _date(found, today)
-    return mention if "relation" in found else mention._replace(strength="month")
+def _month(groups: _Groups, today: date) -> TimeMention:
+    mention = _date(groups, today)
+    return mention if "relation" in groups else mention._replace(strength="month")
 
 
 @_reads(
@@ -633,8 +633,8 @@ def _month(found: _Groups, today: date) -> TimeMention:
     rf"{_JA_ALONE}(?P<m>{_JA_NUMBER})月(?!曜)(?![号期間])"
     "(?=[のに中かまよ以、ごは分頃〜~ \x1e\x1f-]|$)",
 )
-def _japanese(found: _Groups, today: date) -> TimeMention:
-    mention = _date(found, today)
+def _japanese(groups: _Groups, today: date) -> TimeMention:
+    mention = _date(groups, today)
     return mention if mention.strength == "sure" else mention._replace(strength="japanese")
 
 
@@ -645,14 +645,14 @@ def _japanese(found: _Groups, today: date) -> TimeMention:
     rf"(?!{_S}of{_S}(?:the{_S}|last{_S}|this{_S}|\d|{MONTH}{E}))){E}",
     f"今日(?!的)|本日|一昨日|おととい|昨日|きのう|先々週|先々月|先週|今週|先月|今月|(?:{_JA_YEAR})(?!度)",
 )
-def _named(found: _Groups, today: date) -> TimeMention:
-    words = " ".join(found["all"].split()).replace("previous", "last").replace("current", "this")
+def _named(groups: _Groups, today: date) -> TimeMention:
+    words = " ".join(groups["all"].split()).replace("previous", "last").replace("current", "this")
     strength = "day" if words in ("today", "今日", "本日") else "sure"
     return TimeMention(strength, shifted(today, *NAMED[words]))
 
 
 @_reads(rf"{B}(?:recently|recent|lately){E}|最近|この頃|このごろ|近頃")
-def _recent(found: _Groups, today: date) -> TimeMention:
+def _recent(groups: _Groups, today: date) -> TimeMention:
     return TimeMention("vague", DateRange(today - timedelta(RECENT - 1), today))
 
 
@@ -660,8 +660,8 @@ def _recent(found: _Groups, today: date) -> TimeMention:
     rf"{B}(?:the{_S}year{_S})?(?P<y>(?:19|20)\d{{2}})(?:{E}(?![-./:,]\d|年)"
     "|年(?!間|前|以[上内]|代|ぶり|度))"
 )
-def _year(found: _Groups, today: date) -> TimeMention:
-    return TimeMention("year", _days_of(int(found["y"])))
+def _year(groups: _Groups, today: date) -> TimeMention:
+    return TimeMention("year", _days_of(int(groups["y"])))
 
 
 @cache
@@ -673,7 +673,7 @@ def find_mentions(text: str, today: date) -> Iterator[TimeMention]:
     """Yield what names a time in a text in lower case, in order."""
     ahead = [(pattern.search(text), pattern, read) for pattern, read in _patterns()]
     while matches := [(match, pattern, read) for match, pattern, read in ahead if match]:
-        first, _, read = min(matches, key=lambda found: found[0].start())
+        first, _, read = min(matches, key=lambda ahead: ahead[0].start())
         groups = {name: words for name, words in first.groupdict().items() if words is not None}
         try:
             time = read({**groups, "all": first[0]}, today)
