@@ -9,6 +9,7 @@ pypdfium2 for the text of every page.
 
 import argparse
 import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -43,7 +44,8 @@ def main() -> None:
         make_vault(folder / "notes", given.notes, given.notes * BYTES / 1e6)
         texts = [note.read_text("utf-8") for note in sorted((folder / "notes").rglob("*.md"))]
         texts = [text for text in texts if text.isascii()]  # reportlab has no other letters
-        files = [folder / "pdfs" / f"{number}.pdf" for number in range(given.pdfs)]
+        shutil.copytree(folder / "notes", folder / "both")
+        files = [folder / "both" / "pdfs" / f"{number}.pdf" for number in range(given.pdfs)]
         files[0].parent.mkdir()
         for number, file in enumerate(files):
             pages = [texts[(number * given.pages + at) % len(texts)] for at in range(given.pages)]
@@ -52,9 +54,9 @@ def main() -> None:
         for turn in range(given.runs):
             bare = [sys.executable, "-c", _BARE, *map(str, files)]
             runs.setdefault("bare reader", []).append(measure(bare, os.environ, folder, 600, True))
-            for what, vaults in (("notes", ["notes"]), ("both", ["notes", "pdfs"])):
+            for what in ("notes", "both"):
                 place = Place(folder / f"{what}{turn}", SOURCES)
-                names = [str(folder / vault) for vault in vaults]
+                names = [str(folder / what)]
                 run = place.run("index", "-q", *names, warm=False)
                 runs.setdefault(f"rag index, {what}", []).append(run)
     base = median(run.wall for run in runs["bare reader"])

@@ -54,7 +54,7 @@ def test_the_time_limit_is_that_of_each_file(monkeypatch):
     monkeypatch.setattr(document_process, "SECONDS", 1.0)
     process = document_process.DocumentProcess()
     try:
-        assert [process.read(name, think).lines for name in "ab"] == [["a"], ["b"]]
+        assert [process.call(name, think, name).lines for name in "ab"] == [["a"], ["b"]]
     finally:
         process.close()
 

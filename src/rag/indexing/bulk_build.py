@@ -90,9 +90,12 @@ def split(files: Sequence[NoteFile]) -> list[list[NoteFile]]:
     total = sum(map(_weight, files))
     if total < SMALLEST:
         return []
-    size = min(max(USUAL, total / _USUALLY), LARGEST)
-    count = max(ceil(total / size), ceil(len(files) / _MOST_NOTES))
-    if total >= _TWO_PROCESSES:
+    # Documents are read by processes of their own.
+    notes = sum(file.size for file in files if not reader_of(file.path).is_document)
+    pays = notes >= _TWO_PROCESSES
+    batches = total / min(max(USUAL, total / _USUALLY), LARGEST)
+    count = max(ceil(batches) if pays else round(batches), ceil(len(files) / _MOST_NOTES))
+    if pays:
         count += count % 2  # so that both have as much to do
     runs: list[list[NoteFile]] = [[] for _ in range(count)]
     before = 0

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import blake2b
 from itertools import accumulate, islice
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag.config import IndexConfig
 from rag.index.note_rows import ChunkKey, NoteRow, Span, own_time
@@ -20,13 +21,16 @@ from rag.support.regular_files import open_file
 from rag.text.ngrams import KATAKANA_CHARACTERS, UNSEGMENTED
 from rag.text.token_estimate import count_tokens
 from rag.vault import Chunk, Note, NoteFile, chunk_note, limits, note_id
-from rag.vault.document_process import AHEAD, read_ahead
-from rag.vault.documents import ENDED, NOT_READ
+from rag.vault.frontmatter import FrontMatter
 from rag.vault.markdown import RENDERED
-from rag.vault.note import CREATED, MODIFIED
+from rag.vault.note import CREATED, MODIFIED, make_note
 from rag.vault.properties import property_meta, searchable_fields
 from rag.vault.readers import reader_of
 
+if TYPE_CHECKING:
+    from rag.vault.documents import UnreadableError
+
+_AHEAD = 64  # documents that may be read while notes are
 # A file changed within this time of being read may change again without a new mtime.
 _RACY_NS = 2_000_000_000
 _FEWEST = 2  # characters of a word and what parts it from the next
@@ -57,19 +61,37 @@ def read_files(
     index: Path | None = None,
 ) -> Iterator[tuple[NoteFile, ReadNote | str | None]]:
     """Yield each file with its note, with what is wrong with it, or with `None` where it vanished;
-    parameters are those of `open_note`. Documents that come next are read by their processes
-    while a note is cut."""
-    ahead = iter(files)
-    for at, file in enumerate(files):
-        for one in islice(ahead, AHEAD if at == 0 else 1):
-            if reader_of(one.path).is_document and one.size <= config.max_file_mb * 1_000_000:
-                read_ahead(os.path.join(root, one.file))  # noqa: PTH118
+    parameters are those of `open_note`. Documents are read by processes of their own, some ahead,
+    while notes are read by this one: they come evenly among these."""
+    documents = [file for file in files if reader_of(file.path).is_document]
+    notes = [file for file in files if not reader_of(file.path).is_document]
+    ahead = iter(documents)
+    _order(root, vault, islice(ahead, _AHEAD), config, copied, index)
+    places = [(at / len(notes), file) for at, file in enumerate(notes)]
+    places += [
+        ((at + _AHEAD) / (len(documents) + _AHEAD), file) for at, file in enumerate(documents)
+    ]
+    for _, file in sorted(places, key=itemgetter(0)):
         try:
             yield file, read_file(root, vault, file, config, copied, index)
         except FileNotFoundError:
             yield file, None
         except OSError as error:
             yield file, error.strerror or type(error).__name__
+        if reader_of(file.path).is_document:
+            _order(root, vault, islice(ahead, 1), config, copied, index)
+
+
+def _order(root: str, vault: str, files: Iterable[NoteFile], *settings: Any) -> None:
+    """Have documents read and cut that will be asked for soon."""
+    for file in files:
+        from rag.vault.document_process import call_ahead
+
+        call_ahead(_path(root, file), _read_file, root, vault, file, *settings)
+
+
+def _path(root: str, file: NoteFile) -> str:
+    return os.path.join(root, file.file)  # noqa: PTH118 - names of any bytes must pass
 
 
 def read_file(
@@ -80,8 +102,30 @@ def read_file(
     copied: Sequence[Span] = (),
     index: Path | None = None,
 ) -> ReadNote:
-    """Read and cut one note; parameters and errors are those of `open_note`."""
-    row, note = open_note(root, vault, file, config, copied, index)
+    """Read and cut one note, a document in a process of its own; parameters and errors are those of
+    `open_note`."""
+    arguments = root, vault, file, config, copied, index
+    if not reader_of(file.path).is_document:
+        return _read_file(*arguments)
+    from rag.vault.document_process import call
+    from rag.vault.documents import UnreadableError
+
+    try:
+        return call(_path(root, file), _read_file, *arguments)
+    except UnreadableError as error:
+        return _read_file(*arguments, error)
+
+
+def _read_file(
+    root: str,
+    vault: str,
+    file: NoteFile,
+    config: IndexConfig,
+    copied: Sequence[Span],
+    index: Path | None,
+    error: UnreadableError | None = None,
+) -> ReadNote:
+    row, note = open_note(root, vault, file, config, copied, index, error)
     if not is_wanted(note, config):
         return ReadNote(row)
     chunks = [
@@ -164,15 +208,17 @@ def open_note(
     config: IndexConfig,
     copied: Sequence[Span] = (),
     index: Path | None = None,
+    error: UnreadableError | None = None,
 ) -> tuple[NoteRow, Note]:
     """Read one note; return its row, which names no chunks yet, and the note.
 
     :param copied: when the vault was copied: file times of then are no dates.
     :param index: the folder that holds what scanned pages say.
+    :param error: why a document is known by its name alone.
     :raises FileNotFoundError: when the file vanished.
     :raises OSError: when it cannot be read.
     """
-    path = os.path.join(root, file.file)  # noqa: PTH118 - names of any bytes must pass
+    path = _path(root, file)
     reader, raw = reader_of(file.path), b""
     most_mb = config.max_file_mb if reader.is_document else config.max_note_mb
     limit = int(most_mb * 1_000_000)
@@ -196,10 +242,8 @@ def open_note(
         id=note_id(vault, file.path),
         indexed_at=datetime.now().astimezone().isoformat(timespec="seconds"),
     )
-    cut, too_large = [], ""
-    if reader.is_document and is_too_large:
-        too_large = f"it is larger than {most_mb:g} MB (index.max_file_mb)"
-    elif len(raw) > limit:
+    cut = []
+    if len(raw) > limit:
         # A part of what is no text to read, as a canvas, is damaged.
         is_rendered = file.path.lower().endswith(RENDERED)
         raw = b"" if is_rendered else raw[: _end(raw, limit)]
@@ -211,12 +255,21 @@ def open_note(
     born = getattr(stat, "st_birthtime", None)
     modified, made = own_time(stat.st_mtime, copied), own_time(born, copied)
     if reader.is_document:
+        from rag.vault.document_process import read_document
+        from rag.vault.documents import ENDED, NOT_READ, TOO_LARGE, UnreadableError, nothing_of
+
+        if is_too_large:
+            why = f"it is larger than {most_mb:g} MB (index.max_file_mb)"
+            error = UnreadableError(why, TOO_LARGE)
         texts = scanned_texts(index, row.hash) if config.ocr and index else {}
-        note = reader.read_file(path, vault, file.path, modified, made, too_large, texts)
+        document = nothing_of(path, error) if error else read_document(path, texts)
+        front, problems = FrontMatter(document.fields, 0, ""), document.problems
+        note = make_note(document.lines, vault, file.path, modified, made, problems, front)
+        note.state = document.state
+        row.racy |= f"{NOT_READ}{ENDED}" in problems  # the next run tries again
     else:
         note = reader.read(raw, vault, file.path, modified, made)
     note.problems[:0] = cut
-    row.racy |= f"{NOT_READ}{ENDED}" in note.problems  # the next run tries again
     row.title, row.aliases, row.tags = note.title, note.aliases, note.tags
     row.created, row.modified, row.links = note.created, note.modified, note.links
     row.lines, row.fields = len(note.lines), searchable_fields(note.fields)

@@ -61,6 +61,7 @@ class IndexRun:
     """
 
     manifest: Manifest  # of the staging index
+    _store: BaseDocumentStore | None
     _resources: ExitStack
 
     def __init__(
@@ -97,7 +98,8 @@ class IndexRun:
 
     def _open(self, rebuild: bool, wait: bool, brief: bool = False) -> None:
         """Take the lock and read the manifest."""
-        self._pipeline = self._users_pipeline
+        pipeline = self._pipeline = self._users_pipeline
+        self._store = store_of(pipeline, "writer") if pipeline else None
         self._is_prepared = False
         self._settled: set[str] = set()  # vaults that the staging index holds as they are now
         self._vectors: VectorCache | None = None
@@ -108,8 +110,8 @@ class IndexRun:
             self.manifest = self._open_manifest(rebuild)
             stack.callback(lambda: self.manifest.close())
             self.directory.sweep()  # after runs and searches that were killed
-            if self._pipeline is not None:
-                stack.callback(self.store.close)
+            if self._store is not None:
+                stack.callback(self._store.close)
             self._resources = stack.pop_all()
         self.is_open = True
 
@@ -193,9 +195,9 @@ class IndexRun:
     def _give_up(self, why: str) -> None:
         """Leave what is there, and begin anew."""
         self._has_given_up = True
-        if self._pipeline is not None:
+        if self._store is not None:
             with suppress(IndexUnavailableError):  # it fails on what is damaged, but is closed then
-                self.store.release()
+                self._store.release()
         self.manifest.close()
         self.manifest = self._begin_rebuild(why)
 
@@ -224,21 +226,18 @@ class IndexRun:
     @property
     def store(self) -> BaseDocumentStore:
         """The store it writes to; `prepare` makes it."""
-        assert self._pipeline is not None
-        store: BaseDocumentStore = store_of(self._pipeline, "writer")
-        return store
+        assert self._store is not None
+        return self._store
 
     def prepare(self) -> None:
         """Load what writing needs and make sure that manifest and shard agree, once."""
         if self._is_prepared:
             return
-        if self._pipeline is None:
-            from rag.indexing.pipeline import create_indexing_pipeline
+        if self._store is None:
             from rag.stores import get_document_store
 
-            store = get_document_store(self.config, self.directory)
-            self._pipeline = create_indexing_pipeline(store, self.config)
-            self._resources.callback(store.close)
+            self._store = get_document_store(self.config, self.directory)
+            self._resources.callback(self._store.close)
         self.store.begin_writing()
         self._is_prepared = True
         why = ""
@@ -423,11 +422,12 @@ class IndexRun:
         from haystack import Document
 
         from rag.indexing.pipeline import VECTORS as EMBEDDER
-        from rag.indexing.pipeline import texts_of, write_vectors
+        from rag.indexing.pipeline import create_indexing_pipeline, texts_of, write_vectors
         from rag.stores.base.batch import DocumentBatch
         from rag.support.pipeline_parts import own_errors
 
-        assert self._pipeline is not None
+        if self._pipeline is None:  # Haystack is not imported for less
+            self._pipeline = create_indexing_pipeline(self.store, self.config)
         documents = DocumentBatch(Document(id=c.id, content=c.text, meta=c.meta) for c in chunks)
         with own_errors(IndexingError, "the indexing pipeline failed"):
             inputs = {"embedder": {"documents": documents}, EMBEDDER: {"makes": False}}

@@ -102,6 +102,12 @@ def read(path: str, texts: Mapping[int, str] | None = None) -> Document:
     return document
 
 
+def nothing_of(path: str, error: UnreadableError) -> Document:
+    """Return what is known of a file that is not read."""
+    problems = [f"{NOT_READ}{error}"]
+    return Document(fields={"type": kind_by_name(path)}, problems=problems, state=error.state)
+
+
 def kind_by_content(stream: IO[bytes], named: str) -> str:
     """Return what a file is by its content; `named` is what its suffix says.
 

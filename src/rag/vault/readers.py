@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
 from rag.support.file_kinds import IMAGES, READ
-from rag.vault.frontmatter import FrontMatter, load_yaml
+from rag.vault.frontmatter import load_yaml
 from rag.vault.limits import LONGEST_FRONT_MATTER
 from rag.vault.markdown import BASE, CANVAS, MARKDOWN
 from rag.vault.note import Note, decode, make_note, read_note, split_lines
@@ -35,35 +35,6 @@ class NoteReader:
             return read_note(raw, vault, path, mtime, birthtime)
         problems: list[str] = []
         return make_note(self.lines(raw, problems), vault, path, mtime, birthtime, problems)
-
-    def read_file(
-        self,
-        file: str,
-        vault: str,
-        path: str,
-        mtime: float | None,
-        birthtime: float | None = None,
-        too_large: str = "",
-        texts: Mapping[int, str] | None = None,
-    ) -> Note:
-        """Return the note that a file of another kind holds.
-
-        :param too_large: why it shall not be read: it is known by its name alone then.
-        :param texts: what its scanned pages say, by their numbers, as far as they were read.
-        :raises OSError: when it cannot be read.
-        """
-        from rag.vault.document_process import nothing_of, read_document
-        from rag.vault.documents import TOO_LARGE
-
-        if too_large:
-            document = nothing_of(file, too_large, TOO_LARGE)
-        else:
-            document = read_document(file, texts)
-        front = FrontMatter(document.fields, 0, "")
-        lines, problems = document.lines, document.problems
-        note = make_note(lines, vault, path, mtime, birthtime, problems, front)
-        note.state = document.state
-        return note
 
     def lines(self, raw: bytes, problems: list[str] | None = None) -> list[str]:
         """Return the lines of a file, as the lines of its chunks are counted; what is wrong with it
