@@ -251,3 +251,15 @@ def test_the_link_to_a_canvas_has_its_suffix(build_index):
     assert [one.link for one in related(build_index({"v": notes}), "a.md").results] == [
         "[[House.canvas]]"
     ]
+
+
+def test_a_note_that_embeds_a_file_without_text_describes_it(build_index):
+    notes = {
+        "plan.pdf": "no PDF",
+        "a.md": "# Kiln\n\nGlaze.\n\n# Harbour\n\nThe walrus keeps the ledger: ![[plan.pdf]]\n",
+        "b.md": "# B\n\nA walrus at the ledger.\n",
+        "c.md": "# C\n\nGlaze of the kiln.\n",
+    }
+    config = build_index({"v": notes})
+    assert paths(related(config, "plan.pdf"))[:1] == ["b.md"]
+    assert paths(related(config, "plan.pdf", include_linked=True))[:1] == ["a.md"]

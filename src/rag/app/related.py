@@ -38,6 +38,7 @@ from rag.text.matches import find_matches, weigh_matches, weigh_terms
 from rag.text.messages import brief
 from rag.text.scripts import HAN, KATAKANA
 from rag.text.tokenizer import stem
+from rag.vault.documents import WITH_TEXT
 from rag.vault.markdown import MARKDOWN
 from rag.vault.sentences import readable_lines, sentence_units
 
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
     from rag.app.workspace import Workspace
     from rag.index.background import Background
+    from rag.index.links import Link
     from rag.index.manifest import Manifest
     from rag.index.note_rows import NoteRow
     from rag.search.filters import Filter
@@ -561,7 +563,8 @@ class _Note:
     ) -> None:
         self._store, self._manifest, self._links = store, manifest, manifest.links
         self._row, self._limit = row, request.top_k
-        self._linking = {link.source.id for link in self._links.links_to(row)}
+        linking = self._links.links_to(row)
+        self._linking = {link.source.id for link in linking}
         targets = self._links.links_from(row.vault, row.path)
         self.linked = self._linking | {link.notes[0].id for link in targets if link.is_clear}
         self.linked -= {row.id}
@@ -573,8 +576,21 @@ class _Note:
             conditions.append(one_of("vault", [row.vault]))
         self._filters = all_of(conditions)
         self._chunks = store.get_documents([key.id for key in row.chunks])
+        if row.state not in WITH_TEXT:
+            self._chunks += self._descriptions(linking)
         self._repeated, self._alike = repeated_lines(store, self._chunks, self._filters)
         self._words = weightiest_words(store, self._chunks, self._repeated)
+
+    def _descriptions(self, linking: Sequence[Link]) -> Iterator[Document]:
+        """Yield the chunks of other notes in which a link to this one stands: they describe a file
+        without text, such as a picture."""
+        lines = {link.source.id: link.line for link in linking}
+        marks = ", ".join("?" * len(lines))
+        rows = self._manifest.notes(f"id IN ({marks})", *lines)
+        for chunk in self._store.get_documents([key.id for row in rows for key in row.chunks]):
+            line = lines[chunk.meta["file_id"]]
+            if chunk.meta["line_start"] <= line <= chunk.meta["line_end"]:
+                yield chunk
 
     def candidates(self) -> tuple[str, list[_Candidate]]:
         """Return what tells, meaning or words, and the notes that pass the filters, the likeliest

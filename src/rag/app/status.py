@@ -26,7 +26,7 @@ from rag.support.file_kinds import READ
 from rag.support.json_reports import optional
 from rag.support.vector_digest import shortened
 from rag.vault.discovery import UNREADABLE, LeftOut, Scan
-from rag.vault.documents import ENCRYPTED, OCR, PARTLY, SCAN, TOO_LARGE
+from rag.vault.documents import ENCRYPTED, OCR, PARTLY, SCAN, TOO_LARGE, WITH_TEXT
 from rag.vault.markdown import MARKDOWN
 
 _PATIENCE = 5  # seconds for checking all notes
@@ -119,7 +119,7 @@ class StatusReport:
     :param not_indexed: vaults that are configured and not in it.
     :param links: links that no note answers to, or several do, where they were asked for.
     :param without_vectors: notes of which chunks have no vector, where they were asked for.
-    :param skipped: the files that are not indexed, where they were asked for.
+    :param skipped: the files whose text is not indexed, where they were asked for.
     :param reader: what reads the passages that may answer a question, where it is installed.
     :param watcher: what keeps the index up to date, where `rag watch` runs or ended unexpectedly.
     """
@@ -142,7 +142,7 @@ def read_status(
 
     :param links: resolve every link too.
     :param vectors: look up which notes have chunks without a vector too.
-    :param skipped: list the files that are not indexed too.
+    :param skipped: list the files whose text is not indexed too.
     """
     store, directory, answers = config.store, IndexDirectory.of(config), True
     try:
@@ -244,7 +244,8 @@ class VaultFiles:
     """The files of a vault, links not among them; the numbers add up to `total`.
 
     :param indexed: how many are, by kind: `markdown`, `pdf`, …
-    :param left_out: how many are not, by reason.
+    :param left_out: of how many no text is, by reason; one that could not be read is found by its
+        name.
     :param scans: how far OCR is, where there are scans or pictures with text.
     """
 
@@ -268,7 +269,7 @@ def count_files(
 ) -> tuple[VaultFiles, list[SkippedFile]]:
     """Count the files of a vault's folder.
 
-    Of a file whose text could not be read the name is searched all the same; here it is left out.
+    A file whose text could not be read is left out here, and found by its name alone.
 
     :param indexed_paths: the files that the manifest has of the vault.
     :param scan: what the folder holds, with what is left out.
@@ -278,7 +279,7 @@ def count_files(
     for note in scan.notes:
         if note.path not in indexed_paths:
             left_out.append(LeftOut(note.path, NOT_YET))
-        elif (state := states.get(note.path, "")) not in ("", PARTLY, OCR):
+        elif (state := states.get(note.path, "")) not in WITH_TEXT:
             left_out.append(LeftOut(note.path, state))
         else:
             suffix = PurePosixPath(note.path).suffix.lower()

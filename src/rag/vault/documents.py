@@ -45,6 +45,7 @@ EMPTY, ENCRYPTED, TOO_LARGE, DAMAGED = "empty", "encrypted", "too large", "damag
 UNREADABLE, NO_TEXT, SCAN = "unreadable", "no text in it", "scan"
 # that some of its pages wait for OCR, or that it has read them.
 PARTLY, OCR = "partly a scan", "read by OCR"
+WITH_TEXT = ("", PARTLY, OCR)
 ENDED = "the process that read it ended"
 NOT_READ = "nothing of it was read: "  # begins a problem of a file that is known by its name alone
 

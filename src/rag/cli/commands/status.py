@@ -27,7 +27,7 @@ _MOST = 50  # notes without vectors that are listed
 def status(
     problems: bool = flag("--problems", "List the notes that could not be read or embedded."),
     links: bool = flag("--links", "List the links that no note answers to, or several do."),
-    skipped: bool = flag("--skipped", "List the files that are not indexed, and why."),
+    skipped: bool = flag("--skipped", "List the files whose text is not indexed, and why."),
     given: Given = shared("json config_file"),
 ) -> None:
     """Show what the index holds, and what was wrong with notes.
@@ -98,7 +98,7 @@ def _files(files: VaultFiles, ocr: bool) -> Iterator[str]:
         yield f"    indexed {kinds or 'nothing'}"
     if others:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in others.items())
-        yield f"    not indexed {reasons} (`rag status --skipped`)"
+        yield f"    no text of {reasons} (`rag status --skipped`)"
     if files.scans:
         from rag.support.installation import command_to_add
         from rag.vault.ocr import has_ocr
