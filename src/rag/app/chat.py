@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, ExitStack, closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from rag.qa.sessions import (
     open_session,
     remember,
 )
+from rag.support.closing import Closing
 from rag.support.json_reports import hidden, inline, optional
 
 # The engine is imported with the first question: conversations are listed without it.
@@ -109,7 +110,7 @@ class CommandReport:
     results: list[SearchResult] | None = hidden(None)
 
 
-class Chat(AbstractContextManager["Chat"]):
+class Chat(Closing):
     """One conversation. Use it as a context manager; it holds the store and the models."""
 
     def __init__(self, config: RAGConfig, request: ChatRequest) -> None:
@@ -214,9 +215,6 @@ class Chat(AbstractContextManager["Chat"]):
     def close(self) -> None:
         """Release the store and the models' connections."""
         self._opened.close()
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def kept_sessions(config: RAGConfig) -> SessionsReport:

@@ -276,7 +276,7 @@ def weightiest_words(
             counts[term.dimension] += weight * term.weight
             words.setdefault(term.dimension, term.text)
     # The store weighs them by their rarity once more: what most notes have must not add up.
-    rarity = store.counts.rarity
+    rarity = store.frequencies().idf
     weights = {dimension: count**0.5 * rarity(dimension) for dimension, count in counts.items()}
     order = sorted(weights, key=lambda dimension: (-weights[dimension], dimension))[:_WORDS]
     query = SparseEmbedding(order, [weights[dimension] for dimension in order])

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from rag.app.index_state import IndexState, read_state
 from rag.config import RAGConfig
 from rag.exceptions import RAGError
+from rag.support.closing import Closing
 from rag.text.tokenizer import name_key
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from rag.stores.base.document_store import BaseDocumentStore
 
 
-class Workspace(AbstractContextManager["Workspace"]):
+class Workspace(Closing):
     """The index of a configuration, as it is when it is first asked: all searches and answers are
     from that one snapshot, whatever is published meanwhile. `close` lets it go."""
 
@@ -158,9 +159,6 @@ class Workspace(AbstractContextManager["Workspace"]):
     def close(self) -> None:
         """Release the index and the models' connections."""
         self._opened.close()
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 @dataclass(frozen=True)

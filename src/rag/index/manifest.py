@@ -13,7 +13,7 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
 from pathlib import Path, PurePath
@@ -38,6 +38,7 @@ from rag.index.note_rows import (
     transaction,
 )
 from rag.index.snapshots import MANIFEST, IndexDirectory, damaged_index
+from rag.support.closing import Closing
 from rag.text.bm25 import LEXICAL_VERSION
 from rag.vault.chunking import CHUNKER_VERSION
 
@@ -59,7 +60,7 @@ DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
 UNEMBEDDED = "unembedded"  # a fact that is not empty while some chunks may lack their embedding
 
 
-class Manifest(AbstractContextManager["Manifest"]):
+class Manifest(Closing):
     """Open it with `open_writer` or `open_work` (one writer) or `open_snapshot` (any reader).
 
     :param begin: begins the next snapshot and returns its folder: where the manifest is then.
@@ -117,9 +118,6 @@ class Manifest(AbstractContextManager["Manifest"]):
     def close(self) -> None:
         for db in (self._db, *self._before):
             db.close()
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # -- facts about the whole ---------------------------------------------------------
 

@@ -29,7 +29,7 @@ import re
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from shlex import quote
 from typing import IO, TYPE_CHECKING
@@ -42,6 +42,7 @@ from rag.exceptions import (
     UsageError,
 )
 from rag.index.shard_files import CONFIG, SUMS, find_damage, is_fixed, is_leftover, write_checksums
+from rag.support.closing import Closing
 from rag.support.disk_space import (
     LITTLE,
     RESERVE,
@@ -85,23 +86,15 @@ def damaged_index(path: Path, details: str) -> IndexUnavailableError:
     return IndexUnavailableError(f"the index at {path} is damaged", details, hint=INDEX_FROM_NOTES)
 
 
-class IndexSnapshot(AbstractContextManager["IndexSnapshot"]):
+class IndexSnapshot(Closing):
     """A snapshot that this process holds against removal; `close` lets it go."""
 
     def __init__(self, path: Path, lock: IO[bytes]) -> None:
         self.path, self.name = path, path.name
         self._lock = lock
 
-    @property
-    def points(self) -> int:
-        """The number of points its shard was published with."""
-        return int(read_file(self.path / POINTS))
-
     def close(self) -> None:
         self._lock.close()
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 class IndexDirectory:

@@ -14,6 +14,7 @@ from pathlib import Path
 from zlib import crc32
 
 from rag.index.note_rows import transaction
+from rag.support.closing import Closing
 from rag.support.vector_digest import pack_vectors, unpack_vectors
 
 VECTORS = "vectors.sqlite3"
@@ -26,7 +27,7 @@ CREATE TABLE IF NOT EXISTS vectors (
 _COLUMNS = ["space", "text", "vector", "checksum"]
 
 
-class VectorCache:
+class VectorCache(Closing):
     """Vectors of texts, in one or more spaces, kept in 8 bits a number as the store keeps them.
 
     :param path: the file; made when it is missing, and rebuilt when it is damaged. Where it
@@ -103,12 +104,6 @@ class VectorCache:
     def close(self) -> None:
         """Close the file."""
         self._db.close()
-
-    def __enter__(self) -> VectorCache:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _connect(path: Path | str) -> sqlite3.Connection:

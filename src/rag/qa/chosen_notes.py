@@ -221,7 +221,7 @@ def results_of(
     :param places: ids of notes, each with that of the chunk that it is shown by.
     """
     documents = {d.id: d for d in store.get_documents([chunk for _, chunk in places])}
-    weights = weigh_terms(understood.searched, store.counts.rarity) if understood.text else {}
+    weights = weigh_terms(understood.searched, store.frequencies().idf) if understood.text else {}
     results = []
     for note, chunk in places:
         if document := documents.get(chunk):
@@ -298,7 +298,7 @@ def count_stated(
     :param shown: how many of the notes are named, the newest.
     """
     manifest = store.manifest()
-    asked = Question(question, store.counts.rarity)
+    asked = Question(question, store.frequencies().idf)
     if manifest is None or not asked.weights:
         return None
     catalogue = manifest.catalogue

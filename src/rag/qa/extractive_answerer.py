@@ -152,7 +152,7 @@ class QuotationAnswerer(OverStore):
             begun = [[quotation] for quotation in _beginnings(retrieval.documents)][: self.top_k]
             return {"quotations": Quotations(retrieval, begun, 0.0)}
         passages = [*passages_of(store, retrieval)]
-        question = Question(query.quoted, store.counts.rarity)
+        question = Question(query.quoted, store.frequencies().idf)
         chosen, confidence = choose(
             question, [passage for _, passage in passages], self.top_k, read
         )

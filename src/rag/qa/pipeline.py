@@ -249,7 +249,7 @@ def ask(
             if counted := count_stated(store, question, chosen_by or QueryFilters(), top_k):
                 return counted
         if may_list and (manifest := store.manifest()):
-            words = Question(question, store.counts.rarity).weights
+            words = Question(question, store.frequencies().idf).weights
             stated = manifest.catalogue.stated_in(question.lower(), words)
             top_k = max(top_k, _MOST_LISTED) if sum(n for *_, n in stated) > 1 else top_k
         writing = _writing(pipeline, remembered, stream)

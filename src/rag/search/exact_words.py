@@ -50,7 +50,7 @@ def with_exact_words(store: BaseDocumentStore, retrieval: Retrieval) -> Retrieva
     is_asked = forms or pairs or query.is_doubted
     if query.mode == SearchMode.DENSE or not candidates or not is_asked:
         return retrieval
-    rarity, alone = store.counts.rarity, any(form.alone for form in forms)
+    rarity, alone = store.frequencies().idf, any(form.alone for form in forms)
     most = READ_ALONE if alone else max(READ, 2 * query.top_k)
     best = sorted(candidates, key=lambda c: (-c.score, c.id))[:most]
     read = {d.id: d for d in store.get_documents([c.id for c in best])}

@@ -100,7 +100,7 @@ def explain(
         [(SparseEmbedding([term.dimension], [term.weight]), ids) for term in asked]
     )
     documents = {document.id: document for document in store.get_documents(ids)}
-    rarity = store.counts.rarity
+    rarity = store.frequencies().idf
     forms, pairs = asked_forms(text), pair_weights(asked_pairs(text), rarity)
 
     def terms_of(part: Part) -> list[TermScore]:

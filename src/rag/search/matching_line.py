@@ -55,7 +55,7 @@ def point_at_matches(
     :param cosines: how near the sentences of each chunk are to the query, as far as that is known.
     """
     query, results = response.searched, response.results
-    weights = weigh_terms(query, store.counts.rarity) if results else {}
+    weights = weigh_terms(query, store.frequencies().idf) if results else {}
     nearness: dict[str, dict[int, float]] = {}
     for result in results if cosines else ():
         units, near = sentence_units(result.content), cosines.get(result.chunk, [])

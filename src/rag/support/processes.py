@@ -17,6 +17,7 @@ from functools import cache
 from multiprocessing.connection import Connection
 from typing import IO, Any
 
+from rag.support.closing import Closing
 from rag.support.process_exit import is_program
 
 Say = Callable[[object], None]
@@ -122,7 +123,7 @@ def may_start() -> bool:
     return not getattr(sys, "frozen", False) and "python" in name
 
 
-class PythonProcess:
+class PythonProcess(Closing):
     """An interpreter that takes orders on its standard input and answers on its standard output;
     `close` must be called. It is out of the reach of Ctrl-C, and ends when its input does.
 
@@ -177,12 +178,6 @@ class PythonProcess:
         self.answers.close()
         with suppress(BrokenPipeError):
             self._orders.close()
-
-    def __enter__(self) -> PythonProcess:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def take_orders(

@@ -65,7 +65,7 @@ def find_unknown(
 
     :param filters: a correction is in a note which they let through.
     """
-    vocabulary, held, text = manifest.vocabulary, store.counts.holds, cleaned(parsed.text)
+    vocabulary, held, text = manifest.vocabulary, store.frequencies().holds, cleaned(parsed.text)
     loans = KATAKANA_WORD.findall(text)
     # Numbers as short as those of dates and times are in few notes, and that tells nothing.
     words = [
@@ -196,7 +196,7 @@ def understand(
         notices=notices,
         is_literal=bool(parsed.prefixes or parsed.excluded),
     )
-    full = full_score(understood.meant, store.counts.rarity) if text else 0.0
+    full = full_score(understood.meant, store.frequencies().idf) if text else 0.0
     if manifest and corrections:
         named = manifest.links.named(understood.meant)
     return replace(understood, named=named, full=full)

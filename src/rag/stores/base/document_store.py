@@ -32,16 +32,17 @@ from rag.stores.base.points import (
     Filter,
     Point,
     Query,
+    Search,
     dense_vector,
     document_id,
     point_id,
-    search_request,
     sparse_vector,
     to_candidate,
     to_document,
     to_point,
     weight,
 )
+from rag.support.closing import Closing
 from rag.text.bm25 import SparseVector
 
 if TYPE_CHECKING:
@@ -56,8 +57,7 @@ _IDS = 10_000  # ids read together
 # Chunks of the sample that stands for all with an embedding; 100, 500 or all rank alike
 # (docs/ranking.md).
 SAMPLE_SIZE = 200
-_NEWEST = {"key": "meta.created", "direction": "desc"}
-_DATED_FIELDS = [*CANDIDATE_FIELDS, "meta.created"]
+_CREATED = "meta.created"
 
 
 def own_store(store: object) -> BaseDocumentStore:
@@ -94,7 +94,7 @@ def with_store(data: dict[str, Any]) -> dict[str, Any]:
     return {**data, "init_parameters": {**parameters, "document_store": store}}
 
 
-class BaseDocumentStore(NotCopied, ABC):
+class BaseDocumentStore(NotCopied, Closing, ABC):
     """The documents of an index in a folder. The embedded engine and a server answer alike: both
     are asked for points.
 
@@ -127,12 +127,6 @@ class BaseDocumentStore(NotCopied, ABC):
 
         store: Self = default_from_dict(cls, data)
         return store
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # -- opening and closing -----------------------------------------------------------
 
@@ -215,11 +209,13 @@ class BaseDocumentStore(NotCopied, ABC):
             return snapshot.name if snapshot else None
 
     def frequencies(self) -> Frequencies:
-        """Return the document frequencies of the snapshot being read.
+        """Return the document frequencies of what is read.
 
         :raises IndexUnavailableError: when they are missing or damaged.
         """
         with self.mutex:
+            if self.reads_work:
+                return self.counts.now()
             snapshot = self._hold()
             if snapshot is None:
                 return Frequencies()
@@ -239,7 +235,8 @@ class BaseDocumentStore(NotCopied, ABC):
         with self.mutex:
             self.begin_writing()
             points = self._complete_points()
-            self.counts.write()
+            self.counts.now()
+            self.counts.forget()  # what is written next is counted from the file
             self._publish(number or self.directory.newest() + 1, points)
 
     @abstractmethod
@@ -264,13 +261,8 @@ class BaseDocumentStore(NotCopied, ABC):
             if self._writing is not None:
                 stack.enter_context(self._writing)
             stack.callback(self._close_reader)
-            stack.callback(self._close_points)
             self._writing = None
             self.release()
-
-    @abstractmethod
-    def _close_points(self) -> None:
-        """Close what holds the points."""
 
     def _close_reader(self) -> None:
         for opened in (self._manifest, self._frequencies, self._snapshot):
@@ -278,29 +270,25 @@ class BaseDocumentStore(NotCopied, ABC):
                 opened.close()
         self._manifest = self._frequencies = self._snapshot = None
 
-    # -- reading points: requests are those of Qdrant's HTTP API, in JSON ----------------
+    # -- reading points ----------------------------------------------------------------
 
     @abstractmethod
-    def search_points(self, searches: Sequence[Json]) -> list[list[Point]]:
-        """Return the hits of each search, from `search_request`, the order of equal scores left
-        open."""
+    def search_points(self, searches: Sequence[Search]) -> list[list[Point]]:
+        """Return the hits of each search, the order of equal scores left open."""
 
     @abstractmethod
-    def scroll(self, request: Json) -> tuple[list[Point], str | None]:
-        """Return a page of points, and the offset of the next, `None` at the end."""
-
     def read_page(
         self,
         limit: int,
         where: Filter | None = None,
         fields: Fields = True,
         vectors: bool = False,
-        **order: Any,
+        offset: str | None = None,
+        newest: str = "",
     ) -> tuple[list[Point], str | None]:
-        """Return `limit` points that a filter selects, in order of id from an `offset` on, or as
-        `order_by` says; and the offset of the next, `None` at the end."""
-        facts = {"filter": where, "with_payload": fields, "with_vector": vectors}
-        return self.scroll({"limit": limit, **facts, **order})
+        """Return `limit` points that a filter selects, in order of id from an `offset` on, or those
+        with the latest dates in the field `newest`; and the offset of the next, `None` at the end.
+        """
 
     def point_pages(
         self, size: int, where: Filter | None = None, fields: Fields = True, vectors: bool = False
@@ -309,7 +297,7 @@ class BaseDocumentStore(NotCopied, ABC):
         page, offset = self.read_page(size, where, fields, vectors)
         yield page
         while offset is not None:
-            page, offset = self.read_page(size, where, fields, vectors, offset=offset)
+            page, offset = self.read_page(size, where, fields, vectors, offset)
             yield page
 
     @abstractmethod
@@ -486,11 +474,12 @@ class BaseDocumentStore(NotCopied, ABC):
         self, queries: Sequence[tuple[Query, int, Filter | None]], fields: Fields = False
     ) -> list[list[Point]]:
         """Return the hits of each query, as many as stand beside it; of one by no words, none."""
-        asked = {
-            at: search_request(self.counts.weighed(query), limit, where, fields)
-            for at, (query, limit, where) in enumerate(queries)
-            if limit and (isinstance(query, list) or query.indices)
-        }
+        counts, asked = self.frequencies(), dict[int, Search]()
+        for at, (query, limit, where) in enumerate(queries):
+            if limit and isinstance(query, list):
+                asked[at] = Search(dense_vector(query), limit, where, fields)
+            elif limit and not isinstance(query, list) and query.indices:
+                asked[at] = Search(counts.weigh(sparse_vector(query)), limit, where, fields)
         hits = self.search_points([*asked.values()]) if asked else []
         lists = dict(zip(asked, hits, strict=True))
         # The engine returns equal scores in no certain order.
@@ -542,7 +531,7 @@ class BaseDocumentStore(NotCopied, ABC):
         fields: Fields = False,
     ) -> list[Point]:
         vector = SparseVector([*dimensions], [1.0] * len(dimensions))
-        return self.search_points([search_request(vector, limit, where, fields)])[0]
+        return self.search_points([Search(vector, limit, where, fields)])[0]
 
     def newest(self, filters: dict[str, Any] | None = None, top_k: int = 10) -> list[Candidate]:
         """Return chunks of the notes created last, those of a note beside each other, score 0; then
@@ -552,15 +541,15 @@ class BaseDocumentStore(NotCopied, ABC):
         """
         if top_k < 1:
             return []
-        where = convert_filters(filters)
+        where, fields = convert_filters(filters), [*CANDIDATE_FIELDS, _CREATED]
         limit = top_k
         while True:
             limit *= 4
-            points, _ = self.read_page(limit, where, _DATED_FIELDS, order_by=_NEWEST)
+            points, _ = self.read_page(limit, where, fields, newest=_CREATED)
             if len(points) < limit or _created(points[-1]) != _created(points[top_k - 1]):
                 break
         if len(points) < limit:  # all with a date; the engine knows no order of the others
-            page = next(self.point_pages(2 * limit, where, _DATED_FIELDS))
+            page, _ = self.read_page(2 * limit, where, fields)
             points += [point for point in page if not _created(point)][:limit]
         # The engine returns those of one moment in no certain order.
         last = _created(points[top_k - 1]) if top_k < len(points) else ""
@@ -602,7 +591,7 @@ class BaseDocumentStore(NotCopied, ABC):
             manifest = self.manifest()
             revision = manifest.revision if manifest else -1
             if manifest is None or revision != self._sample[0]:
-                page = next(self.point_pages(SAMPLE_SIZE, WITH_EMBEDDING, ["id"]))
+                page, _ = self.read_page(SAMPLE_SIZE, WITH_EMBEDDING, ["id"])
                 self._sample = revision, [document_id(point) for point in page]
             return self._sample[1]
 
@@ -632,10 +621,9 @@ class BaseDocumentStore(NotCopied, ABC):
 
 
 class ChunkCounts:
-    """The document frequencies of a store: kept with every write, multiplied into every query.
-
-    Those of what is written lie in the staging index from one publication to the next; where they
-    do not fit the points, these are counted.
+    """The document frequencies of what a store writes, kept with every write. They lie in the
+    staging index from one publication to the next; where they do not fit the points, these are
+    counted.
     """
 
     def __init__(self, store: BaseDocumentStore) -> None:
@@ -643,28 +631,6 @@ class ChunkCounts:
         self._staged: Frequencies | None = None  # of what is written, without `_changes`
         self._changes = Counter[int]()
         self._is_true = True  # otherwise the points are counted
-
-    # -- reading -----------------------------------------------------------------------
-
-    def weighed(self, query: Query) -> SparseVector | list[float]:
-        """Return a query's vector; the weights of words are multiplied by their IDF."""
-        if isinstance(query, list):
-            return dense_vector(query)
-        with self._store.mutex:
-            return self._in_use().weigh(sparse_vector(query))
-
-    def rarity(self, dimension: int) -> float:
-        """Return the inverse document frequency of a dimension, 0 or more."""
-        with self._store.mutex:
-            return self._in_use().idf(dimension)
-
-    def holds(self, dimension: int) -> bool:
-        """Return whether any chunk has a dimension."""
-        with self._store.mutex:
-            return self._in_use().holds(dimension)
-
-    def _in_use(self) -> Frequencies:
-        return self.now() if self._store.reads_work else self._store.frequencies()
 
     def now(self) -> Frequencies:
         """Return those of what is being written."""
@@ -682,8 +648,6 @@ class ChunkCounts:
         self._changes.clear()
         self._is_true = True
         return staged
-
-    # -- writing -----------------------------------------------------------------------
 
     @contextmanager
     def changing(self, ids: Sequence[str], written: Sequence[Point] = ()) -> Iterator[None]:
@@ -718,11 +682,6 @@ class ChunkCounts:
             self._is_true = file.exists() or not self._store.count_points()
             self._staged = Frequencies.open_work(file)
         return self._staged
-
-    def write(self) -> None:
-        """Write all to the file; what is written next is counted from there."""
-        self.now()
-        self.forget()
 
     def forget(self) -> None:
         """Close the file, to be read when it is asked next."""

@@ -52,6 +52,18 @@ class Point(NamedTuple):
 
 Fields = bool | list[str]  # which of the payload are returned: all, none, or those named
 Query = Union["SparseEmbedding", list[float]]  # by words, or by meaning
+
+
+class Search(NamedTuple):
+    """A search for the `limit` points nearest to a vector; a dense one is compared with the nearest
+    embedding of each point."""
+
+    vector: list[float] | SparseVector
+    limit: int
+    where: Filter | None
+    fields: Fields = False
+
+
 CANDIDATE_FIELDS = ["id", "meta.file_id", "meta.section"]
 
 
@@ -93,18 +105,6 @@ def cosines_of(
 
     wanted = np.asarray(embedding, np.float32)
     return {key: (np.asarray(rows, np.float32) @ wanted).tolist() for key, rows in vectors.items()}
-
-
-def search_request(
-    vector: list[float] | SparseVector, limit: int, where: Filter | None, fields: Fields = False
-) -> dict[str, Any]:
-    """Return a search for the `limit` points nearest to a vector, as Qdrant has it in JSON. A
-    dense one is compared with the nearest embedding of each point."""
-    request: dict[str, Any] = {"limit": limit, "filter": where, "with_payload": fields}
-    if isinstance(vector, SparseVector):
-        nearest = {"indices": vector.indices, "values": vector.values}
-        return request | {"query": {"nearest": nearest}, "using": SPARSE}
-    return request | {"query": {"nearest": [vector]}, "using": DENSE}
 
 
 def document_id(point: Point) -> str:

@@ -6,7 +6,6 @@ import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,8 @@ from rag.config import StoreConfig
 from rag.exceptions import REBUILD_INDEX, IndexUnavailableError
 from rag.index.shard_files import SEGMENTS, dense_size, first_cut
 from rag.index.snapshots import POINTS, SHARD, IndexDirectory, IndexSnapshot, damaged_index
-from rag.stores.base.document_store import BaseDocumentStore, Json
-from rag.stores.base.points import DENSE, SPARSE, Filter, Point
+from rag.stores.base.document_store import BaseDocumentStore
+from rag.stores.base.points import DENSE, SPARSE, Fields, Filter, Point, Search
 from rag.stores.edge.narrow_shard import openable, small_tables, sort_tables
 from rag.stores.edge.shard import (
     INDEXED_FROM,
@@ -182,7 +181,7 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
                 is_narrow = tables and folder != shard.absolute()
                 self._readers.append(load_shard(folder))
             self._dimensions = dimensions if is_narrow else None
-            self._require_points(self._readers[-1], snapshot.points)
+            self._require_points(self._readers[-1], int(read_file(snapshot.path / POINTS)))
         except (IndexUnavailableError, OSError, ValueError) as error:
             self._close_reader()
             if is_of_full_disk(error):
@@ -196,13 +195,10 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
         if (count := count_points(shard)) != expected:
             raise damaged_index(self.directory.path, f"{count} of {expected} points")
 
-    def _close_points(self) -> None:
-        if keep(*self._readers):  # nobody asks them any more: a writer may remove their files
-            self._readers = []
-
     def _close_reader(self) -> None:
-        for reader in self._readers:
-            reader.close()
+        if not keep(*self._readers):  # nobody asks them any more: a writer may remove their files
+            for reader in self._readers:
+                reader.close()
         self._readers, self._dimensions = [], None
         super()._close_reader()
 
@@ -212,22 +208,21 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
         with self._reading("open the index", frozenset(dimensions)):
             pass
 
-    def search_points(self, searches: Sequence[Json]) -> list[list[Point]]:
-        nearest = [search["query"]["nearest"] for search in searches]
-        words = [vector["indices"] for vector in nearest if isinstance(vector, dict)]
-        requests = [
-            qe.QueryRequest(
-                limit=search["limit"],
-                query=qe.Query.Nearest(
-                    qe.SparseVector(**vector) if isinstance(vector, dict) else vector[0],
-                    using=search["using"],
-                ),
-                filter=edge_filter(search["filter"]),
-                with_payload=search["with_payload"],
+    def search_points(self, searches: Sequence[Search]) -> list[list[Point]]:
+        requests, dimensions = [], set[int]()
+        for vector, limit, where, fields in searches:
+            if isinstance(vector, SparseVector):
+                dimensions.update(vector.indices)
+                words = qe.SparseVector(vector.indices, vector.values)
+                query = qe.Query.Nearest(words, using=SPARSE)
+            else:
+                query = qe.Query.Nearest(vector, using=DENSE)
+            requests.append(
+                qe.QueryRequest(
+                    limit=limit, query=query, filter=edge_filter(where), with_payload=fields
+                )
             )
-            for search, vector in zip(searches, nearest, strict=True)
-        ]
-        with self._reading("search", frozenset(chain.from_iterable(words))) as shard:
+        with self._reading("search", frozenset(dimensions)) as shard:
             if shard is None:
                 return [[] for _ in searches]
             return [
@@ -235,18 +230,25 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
                 for hits in shard.query_batch(qe.QueryBatchRequest(requests))
             ]
 
-    def scroll(self, request: Json) -> tuple[list[Point], str | None]:
-        order = request.get("order_by")
-        asked = qe.ScrollRequest(
-            offset=request.get("offset"),
-            limit=request["limit"],
-            filter=edge_filter(request["filter"]),
-            with_payload=request["with_payload"],
-            with_vector=request["with_vector"],
-            order_by=order and qe.OrderBy(order["key"], qe.Direction.Desc),
+    def read_page(
+        self,
+        limit: int,
+        where: Filter | None = None,
+        fields: Fields = True,
+        vectors: bool = False,
+        offset: str | None = None,
+        newest: str = "",
+    ) -> tuple[list[Point], str | None]:
+        request = qe.ScrollRequest(
+            offset=offset,
+            limit=limit,
+            filter=edge_filter(where),
+            with_payload=fields,
+            with_vector=vectors,
+            order_by=qe.OrderBy(newest, qe.Direction.Desc) if newest else None,
         )
         with self._reading("read documents") as shard:
-            records, following = shard.scroll(asked) if shard else ([], None)
+            records, following = shard.scroll(request) if shard else ([], None)
             return [*map(_from_record, records)], None if following is None else str(following)
 
     def retrieve(

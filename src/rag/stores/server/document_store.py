@@ -19,7 +19,7 @@ from rag.index.embedding_space import read_embedded
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST, IndexDirectory, IndexSnapshot
 from rag.stores.base.document_store import BaseDocumentStore, Json
-from rag.stores.base.points import DENSE, SPARSE, Filter, Point, checked_json
+from rag.stores.base.points import DENSE, SPARSE, Fields, Filter, Point, Search, checked_json
 from rag.stores.edge.shard import FILTERED
 from rag.stores.server.catalog import (
     TAKE_OVER,
@@ -209,9 +209,12 @@ class QdrantServerDocumentStore(BaseDocumentStore):
             raise IndexingError(message, hint=INDEX_MISSING)
         return points
 
-    def _close_points(self) -> None:
-        self._head = None
-        self._rest.close()
+    def close(self) -> None:
+        try:
+            super().close()
+        finally:
+            self._head = None
+            self._rest.close()
 
     # -- the collection ----------------------------------------------------------------
 
@@ -282,13 +285,18 @@ class QdrantServerDocumentStore(BaseDocumentStore):
             self._refreshed = time.monotonic()
         return super()._hold()
 
-    def search_points(self, searches: Sequence[Json]) -> list[list[Point]]:
-        if self.settings.quantization != "none":  # what it found roughly is scored again
-            rescored = {"quantization": {"rescore": True, "oversampling": _OVERSAMPLING}}
-            searches = [
-                {**search, "params": rescored} if search["using"] == DENSE else search
-                for search in searches
-            ]
+    def search_points(self, searches: Sequence[Search]) -> list[list[Point]]:
+        is_rescored = self.settings.quantization != "none"
+
+        def request(search: Search) -> Json:
+            vector, limit, where, fields = search
+            asked: Json = {"limit": limit, "filter": where, "with_payload": fields}
+            if isinstance(vector, SparseVector):
+                nearest = {"indices": vector.indices, "values": vector.values}
+                return asked | {"query": {"nearest": nearest}, "using": SPARSE}
+            if is_rescored:  # what it found roughly is scored again
+                asked["params"] = {"quantization": {"rescore": True, "oversampling": _OVERSAMPLING}}
+            return asked | {"query": {"nearest": [vector]}, "using": DENSE}
 
         def lists(answers: Any) -> list[list[Point]]:
             if len(answers) != len(searches):
@@ -296,16 +304,29 @@ class QdrantServerDocumentStore(BaseDocumentStore):
             return [[*map(_from_json, answer["points"])] for answer in answers]
 
         nothing: list[list[Point]] = [[] for _ in searches]
-        return self._read("/points/query/batch", {"searches": searches}, lists, nothing)
+        body = {"searches": [*map(request, searches)]}
+        return self._read("/points/query/batch", body, lists, nothing)
 
-    def scroll(self, request: Json) -> tuple[list[Point], str | None]:
+    def read_page(
+        self,
+        limit: int,
+        where: Filter | None = None,
+        fields: Fields = True,
+        vectors: bool = False,
+        offset: str | None = None,
+        newest: str = "",
+    ) -> tuple[list[Point], str | None]:
         def page(answer: Any) -> tuple[list[Point], str | None]:
             following = answer.get("next_page_offset")
             points = [*map(_from_json, answer["points"])]
             return points, None if following is None else str(following)
 
+        facts = {"filter": where, "with_payload": fields, "with_vector": vectors}
+        body: Json = {"limit": limit, **facts}
+        body |= {"offset": offset} if offset else {}
+        body |= {"order_by": {"key": newest, "direction": "desc"}} if newest else {}
         nothing: tuple[list[Point], str | None] = [], None
-        return self._read("/points/scroll", request, page, nothing)
+        return self._read("/points/scroll", body, page, nothing)
 
     def retrieve(
         self, ids: Sequence[str], fields: bool = True, vectors: Sequence[str] = ()
