@@ -7,8 +7,8 @@ import pytest
 from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
-from rag.search.components.note_ranker import ChunkRetriever, NoteRanker
-from rag.search.query import Query, Retrieval
+from rag.search.components.note_ranker import ChunkRetriever, rank_notes
+from rag.search.query import Query
 from rag.stores import QdrantEdgeDocumentStore
 from rag.stores.base.points import Candidate
 
@@ -77,8 +77,7 @@ def test_the_first_vectors_already_find_what_words_do_not(store):
 def test_meaning_counts_for_the_best_section_of_a_note_alone():
     one = Candidate("a", "long", 0, 5.0, meaning=2.0)
     other = Candidate("b", "long", 1, 4.0, meaning=1.5)
-    retrieval = Retrieval(Query("words", "words"), [one, other])
-    [hit] = NoteRanker().run(retrieval)["retrieval"].hits
+    [hit] = rank_notes([one, other], Query("words", "words"))
     assert hit.score == pytest.approx(5.0 + 0.3 * 2.5)
     assert [part.meaning for part in hit.parts] == [2.0, 0.0]
 

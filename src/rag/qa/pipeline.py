@@ -77,7 +77,7 @@ class QuestionAnalyzer(QueryAnalyzer):
         query = replace(
             query,
             keep_mode=keep_mode,
-            variants=variants or Variants(),
+            variants=variants or (),
             rerank=rerank,
             question=question,
             quoted=question if lists else query.meant,

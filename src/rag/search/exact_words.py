@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-
-from haystack.dataclasses import Document
+from typing import Any
 
 from rag.index.searchable_text import file_name, lexical_parts, names_of
 from rag.search.query import WEIGHTS, Retrieval
@@ -53,9 +52,9 @@ def with_exact_words(store: BaseDocumentStore, retrieval: Retrieval) -> Retrieva
     rarity, alone = store.frequencies().idf, any(form.alone for form in forms)
     most = READ_ALONE if alone else max(READ, 2 * query.top_k)
     best = sorted(candidates, key=lambda c: (-c.score, c.id))[:most]
-    read = {d.id: d for d in store.get_documents([c.id for c in best])}
+    read = store.get_points([c.id for c in best])
     is_read = forms or query.is_doubted  # pairs are looked for in another form of the texts
-    texts = {key: searched(document) for key, document in read.items() if is_read}
+    texts = {key: searched(point.payload) for key, point in read.items() if is_read}
     by_words = not plain and not any(c.meaning or any(c.gains) for c in candidates)
     if query.is_doubted and by_words and not _are_about(texts.values(), query.meant):
         return replace(retrieval, candidates=())
@@ -68,14 +67,13 @@ def with_exact_words(store: BaseDocumentStore, retrieval: Retrieval) -> Retrieva
         ids = {candidate.id for candidate in candidates}
         deep = store.find_candidates(query.lexical, query.filters, DEEP)
         others = {candidate.id: candidate for candidate in deep if candidate.id not in ids}
-        for document in store.get_documents([*others]):
-            if terms := form_gains(searched(document), forms, rarity):
-                read[document.id] = document
-                gains[document.id] = sum(term.score for term in terms)
-                candidates.append(others[document.id])
+        for key, point in store.get_points([*others]).items():
+            if terms := form_gains(searched(point.payload), forms, rarity):
+                read[key], gains[key] = point, sum(term.score for term in terms)
+                candidates.append(others[key])
     weights = pair_weights(pairs, rarity)
-    for identity, document in read.items():
-        gains[identity] += sum(term.score for term in pair_gains(document, weights))
+    for key, point in read.items():
+        gains[key] += sum(term.score for term in pair_gains(point.payload, weights))
 
     def with_gains(candidates: Iterable[Candidate]) -> list[Candidate]:
         return [
@@ -126,24 +124,25 @@ def pair_weights(pairs: Iterable[Pair], rarity: Rarity) -> dict[Pair, float]:
     return weights
 
 
-def pair_gains(document: Document, weights: Mapping[Pair, float]) -> list[TermScore]:
-    """Return what a chunk gains for each two neighbours of a query that it holds.
+def pair_gains(chunk: Mapping[str, Any], weights: Mapping[Pair, float]) -> list[TermScore]:
+    """Return what a chunk, of `meta` and `content`, gains for each two neighbours of a query that
+    it holds.
 
     :param weights: from `pair_weights`.
     """
     if not weights:
         return []
-    held = weigh_pairs("\n".join(lexical_parts(document.meta, document.content)), [*weights])
+    held = weigh_pairs("\n".join(lexical_parts(chunk["meta"], chunk["content"])), [*weights])
     return [TermScore(PAIRS, pair.text, weights[pair] * share) for pair, share in held.items()]
 
 
-def searched(document: Document) -> SearchedText:
-    """Return the text of a chunk's document as forms are looked for in it."""
-    meta = document.meta
+def searched(chunk: Mapping[str, Any]) -> SearchedText:
+    """Return the text of a chunk as forms are looked for in it."""
+    meta = chunk["meta"]
     names = names_of(meta)
     if meta.get("position") == 0:
         names.append(file_name(meta))
-    return SearchedText(names, "\n".join([document.content or "", *meta.get("properties", ())]))
+    return SearchedText(names, "\n".join([chunk["content"] or "", *meta.get("properties", ())]))
 
 
 def _are_about(texts: Iterable[SearchedText], query: str) -> bool:

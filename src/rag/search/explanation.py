@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
-from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.index.searchable_text import lexical_parts
@@ -30,14 +29,14 @@ class Finders(NamedTuple):
 
 
 def trace(store: BaseDocumentStore, retrieval: Retrieval) -> list[Finders]:
-    """Return by which searches hits were found, one `Finders` each; all empty without variants.
+    """Return by which searches hits were found, one `Finders` each; nothing without variants.
 
     The engine scores each variant alone, over the chunks in question: what the variants add by
     words is split as their scores are, and semantically it is the nearest one's.
     """
     hits, variants = retrieval.hits, retrieval.query.variants
     if not variants or not hits:
-        return [Finders([], {}) for _ in hits]
+        return []
     ids = [part.id for hit in hits for part in hit.parts if any(part.gains)]
     words = [variant for variant in variants if variant.words]
     near = [variant for variant in variants if variant.is_embedded]
@@ -99,32 +98,32 @@ def explain(
     by_term = store.score_each(
         [(SparseEmbedding([term.dimension], [term.weight]), ids) for term in asked]
     )
-    documents = {document.id: document for document in store.get_documents(ids)}
+    chunks = {key: point.payload for key, point in store.get_points(ids).items()}
     rarity = store.frequencies().idf
     forms, pairs = asked_forms(text), pair_weights(asked_pairs(text), rarity)
 
     def terms_of(part: Part) -> list[TermScore]:
-        document = documents.get(part.id)
-        written = _written(document, text) if document else {}
+        chunk = chunks.get(part.id)
+        written = _written(chunk, text) if chunk else {}
         terms = []
         for term, scores in zip(asked, by_term, strict=True):
             if part.id in scores:
                 as_written = written.get(stem(term.text), ()) if term.field == "words" else ()
                 others = tuple(form for form in as_written if form != term.text)
                 terms.append(TermScore(term.field, term.text, scores[part.id], others))
-        if document and part.forms:
-            terms += form_gains(searched(document), forms, rarity)
-            terms += pair_gains(document, pairs)
+        if chunk and part.forms:
+            terms += form_gains(searched(chunk), forms, rarity)
+            terms += pair_gains(chunk, pairs)
         return sorted(terms, key=lambda term: -term.score)
 
     def explain_hit(hit: Hit, gains: dict[str, dict[str, float]]) -> Explanation:
-        chunks, fields = [], dict.fromkeys((*FIELDS, EXACT, PAIRS, MEANING, VARIANTS), 0.0)
+        scores, fields = [], dict.fromkeys((*FIELDS, EXACT, PAIRS, MEANING, VARIANTS), 0.0)
         for part in hit.parts:
-            document, terms = documents.get(part.id), terms_of(part)
-            line = int(document.meta.get("line_start", 1)) if document else 1
+            chunk, terms = chunks.get(part.id), terms_of(part)
+            line = int(chunk["meta"].get("line_start", 1)) if chunk else 1
             more = {"meaning": part.meaning, "cosine": part.cosine}
             variants = gains.get(part.id, {})
-            chunks.append(
+            scores.append(
                 ChunkScore(part.id, line, part.weight, part.score, terms, **more, variants=variants)
             )
             for term in terms:
@@ -132,15 +131,16 @@ def explain(
             fields[MEANING] += part.weight * part.meaning
             fields[VARIANTS] += part.weight * sum(variants.values())
         fields = {name: score for name, score in fields.items() if score}
-        return Explanation(hit.score, hit.bonus, fields, chunks, hit.kept)
+        return Explanation(hit.score, hit.bonus, fields, scores, hit.kept)
 
-    return [explain_hit(hit, by.gains) for hit, by in zip(hits, finders, strict=True)]
+    gains = [one.gains for one in finders] or [{} for _ in hits]
+    return [*map(explain_hit, hits, gains)]
 
 
-def _written(document: Document, text: str) -> dict[str, list[str]]:
+def _written(chunk: Mapping[str, Any], text: str) -> dict[str, list[str]]:
     """Return how a chunk writes the terms of a query, title and headings included, each form once,
     by the term."""
-    searched = "\n".join(lexical_parts(document.meta, document.content))
+    searched = "\n".join(lexical_parts(chunk["meta"], chunk["content"]))
     written: dict[str, list[str]] = {}
     for match in find_matches(searched, text):
         form, forms = searched[match.start : match.end].lower(), written.setdefault(match.term, [])

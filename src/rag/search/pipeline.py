@@ -11,7 +11,7 @@ from haystack import Pipeline
 
 from rag.config import OllamaConfig, RAGConfig, complete
 from rag.search.components.llm_ranker import DEPTH, ModelReranker
-from rag.search.components.note_ranker import ChunkRetriever, DocumentLoader, NoteRanker
+from rag.search.components.note_ranker import ChunkRetriever, NoteLoader
 from rag.search.components.query_analyzer import QueryAnalyzer
 from rag.search.components.query_embedder import QueryEmbedder
 from rag.search.relaxation import LOADER as LOADER
@@ -23,6 +23,7 @@ from rag.stores.base.document_store import BaseDocumentStore, own_store
 logging.getLogger("haystack").addHandler(logging.NullHandler())
 
 ANALYZER, ROUTER, EXPANDER = "query_analyzer", "router", "expander"
+RETRIEVER = "retriever"
 
 
 def create_search_pipeline(
@@ -34,7 +35,7 @@ def create_search_pipeline(
     """Make the search pipeline.
 
         query_analyzer (QueryAnalyzer) -> query_embedder (QueryEmbedder)
-            -> retriever (ChunkRetriever) -> ranker (NoteRanker) -> loader (DocumentLoader)
+            -> retriever (ChunkRetriever) -> loader (NoteLoader)
 
     One `Query` goes from the query_analyzer to the retriever, one `Retrieval` from there to the
     loader, which gives `documents`. Behind the query_analyzer stand a QueryRouter where there are
@@ -68,16 +69,12 @@ def search_with(
     query: list[tuple[str, Any]] = [(ANALYZER, analyzer)]
     if config.routes.classifier or config.search.transforms or transforms:
         query += _planning(store, config, transforms)  # a search need not wait for its imports
-    query += [
-        ("query_embedder", QueryEmbedder(store, config)),
-        ("retriever", ChunkRetriever(store)),
-    ]
-    retrieval = [query[-1], ("ranker", NoteRanker()), (LOADER, DocumentLoader(store))]
-    for name, part in [*query, *retrieval[1:]]:
+    query += [("query_embedder", QueryEmbedder(store, config)), (RETRIEVER, ChunkRetriever(store))]
+    for name, part in (*query, (LOADER, NoteLoader(store))):
         pipeline.add_component(name, part)
-    for value, chain in (("query", query), ("retrieval", retrieval)):
-        for (sender, _), (receiver, _) in pairwise(chain):
-            pipeline.connect(f"{sender}.{value}", f"{receiver}.{value}")
+    for (sender, _), (receiver, _) in pairwise(query):
+        pipeline.connect(f"{sender}.query", f"{receiver}.query")
+    pipeline.connect(f"{RETRIEVER}.retrieval", f"{LOADER}.retrieval")
     return pipeline
 
 

@@ -19,7 +19,7 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from rag.index.background import Background
 from rag.search.results import NearWord, SearchedVariant, SearchMode
 from rag.stores.base.batch import Batch, NotCopied
-from rag.stores.base.points import Candidate
+from rag.stores.base.points import Candidate, Point
 from rag.text.bm25 import (
     KATAKANA_WORD,
     SparseVector,
@@ -180,7 +180,7 @@ class Query(NotCopied):
     chunks: bool = False  # list chunks, several of one note perhaps, instead of notes
     unranked: bool = False  # no words to rank by: the notes that the filters select, in `order`
     order: str = ""
-    variants: Variants = field(default_factory=Variants)
+    variants: Sequence[Variant] = ()
     rerank: str = ""  # what a reranker orders by, if not `meant`
     depth: int = 0  # how many results are loaded at least, for a reranker to choose from
 
@@ -288,7 +288,7 @@ class Retrieval(NotCopied):
     plain: Sequence[Candidate] = ()  # those that the query itself found, where it has variants
     hits: Sequence[Hit] = ()  # ranked notes, best first
     beyond: Sequence[Hit] = ()  # those after the last one that is shown
-    read: Mapping[str, Document] = field(default_factory=dict)  # by id, read on the way
+    read: Mapping[str, Point] = field(default_factory=dict)  # by document, read on the way
 
     @property
     def documents(self) -> list[Document]:

@@ -10,7 +10,6 @@ from haystack import Pipeline
 
 from rag.exceptions import QueryError
 from rag.search.components.query_analyzer import check_top_k, readable
-from rag.search.explanation import Finders, explain, trace
 from rag.search.filters import check_order, ordered_results
 from rag.search.matching_line import point_at_matches
 from rag.search.pipeline import ANALYZER
@@ -20,13 +19,14 @@ from rag.search.relevance import are_borne, excess_of, weigh
 from rag.search.results import QueryFilters, SearchMode, SearchResponse, SearchResult
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.points import cosines_of
-from rag.support.pipeline_parts import component_of, own_errors, store_of
+from rag.support.pipeline_parts import component_of, own_errors
 from rag.text.bm25 import query_terms
 from rag.vault.properties import properties_of
 
 if TYPE_CHECKING:
     from haystack import Document
 
+    from rag.search.explanation import Finders
     from rag.search.planned_query import Intent
 
 
@@ -88,6 +88,8 @@ def search(
         response = to_response(outcome, query, results)
         finders = place_results(store, response, retrieval, vectors)
         if explained:
+            from rag.search.explanation import explain  # most searches do without it
+
             terms = query_terms(searched.text, tuple(searched.also)) if by_words else []
             text = searched.known if by_words else ""
             explanations = explain(store, terms, retrieval.hits, finders, text)
@@ -104,13 +106,18 @@ def place_results(
     retrieval: Retrieval,
     vectors: Mapping[str, list[list[float]]],
 ) -> list[Finders]:
-    """Set the `line` of each result and by which searches it was found; return the latter.
+    """Set the `line` of each result and, where variants were searched for too, by which searches it
+    was found; return the latter.
 
     :param vectors: the embeddings of the sentences of the results, by the ids of their chunks.
     """
     # numpy takes longer to import than a search by words runs.
     cosines = cosines_of(vectors, retrieval.query.embedding or ()) if vectors else {}
     point_at_matches(store, response, cosines)
+    if not retrieval.query.variants:
+        return []
+    from rag.search.explanation import trace  # most searches do without it
+
     finders = trace(store, retrieval)
     for result, one in zip(response.results, finders, strict=True):
         result.found_by = one.by
@@ -136,7 +143,8 @@ def open_store(pipeline: Pipeline, *needed: str) -> BaseDocumentStore:
                 f"the pipeline has no {name}: an older version of rag made it",
                 hint="Make it again with create_search_pipeline or create_qa_pipeline.",
             )
-    return readable(store_of(pipeline, ANALYZER))
+    analyzer: Any = pipeline.get_component(ANALYZER)
+    return readable(analyzer.document_store)
 
 
 def to_response(outcome: Outcome, query: str, results: list[SearchResult]) -> SearchResponse:

@@ -8,7 +8,7 @@ from haystack.document_stores.types import DuplicatePolicy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.search.components.note_ranker import DocumentLoader, NoteRanker
+from rag.search.components.note_ranker import NoteLoader, rank_notes
 from rag.search.query import Hit, Part, Query, Retrieval
 from rag.stores import QdrantEdgeDocumentStore
 from rag.stores.base.points import Candidate
@@ -24,15 +24,13 @@ def chunk(identity: str, note: str, score: float, section: int = 0) -> Candidate
     return Candidate(identity, note, section, score)
 
 
-def ranked(candidates, named=(), chunks=False, **options) -> list[Hit]:
-    query = Query("words", "words", named=[*named], chunks=chunks)
-    output = NoteRanker(**options).run(Retrieval(query, candidates))
-    return list(output["retrieval"].hits)
+def ranked(candidates, named=(), chunks=False) -> list[Hit]:
+    return rank_notes(candidates, Query("words", "words", named=[*named], chunks=chunks))
 
 
-class TestNoteRanker:
-    def rank(self, *candidates: Candidate, named=None, chunks=False, **options) -> list[Hit]:
-        return ranked(candidates, named or [], chunks, **options)
+class TestRanking:
+    def rank(self, *candidates: Candidate, named=None, chunks=False) -> list[Hit]:
+        return ranked(candidates, named or [], chunks)
 
     def test_a_note_counts_its_three_best_sections_with_falling_weight(self):
         scores = [4.0, 8.0, 2.0, 1.0]
@@ -59,7 +57,7 @@ class TestNoteRanker:
 
 
 class TestNamedNotes:
-    rank = TestNoteRanker.rank
+    rank = TestRanking.rank
 
     def test_a_named_note_comes_first_however_little_it_says(self):
         first, second = self.rank(chunk("x", "a", 9), chunk("y", "b", 0.5), named=["b"])
@@ -90,7 +88,7 @@ class TestNamedNotes:
 
 
 class TestChunksMode:
-    rank = TestNoteRanker.rank
+    rank = TestRanking.rank
 
     def test_every_chunk_is_a_hit_with_its_own_score(self):
         hits = self.rank(chunk("x", "a", 2), chunk("y", "a", 3), chunk("z", "b", 1), chunks=True)
@@ -155,9 +153,7 @@ def load(store):
     Returns pairs of the texts' numbers: those shown, and the duplicates of each.
     """
 
-    def run(
-        *texts: str, scores=None, bonus=None, notes=None, top_k=10
-    ) -> list[tuple[int, list[int]]]:
+    def run(*texts: str, scores=None, named=(), top_k=10) -> list[tuple[int, list[int]]]:
         ids = [f"{n:03}" for n in range(len(texts))]
         store.write_documents(
             [
@@ -167,12 +163,9 @@ def load(store):
             DuplicatePolicy.OVERWRITE,
         )
         scores = scores or [2.0] * len(texts)
-        hits = [
-            Hit(i, note, score, (Part(i, 1.0, score),), (bonus or {}).get(int(i), 0.0))
-            for i, note, score in zip(ids, notes or ids, scores, strict=True)
-        ]
-        query = Query("words", "words", top_k=top_k)
-        output = DocumentLoader(store).run(Retrieval(query, hits=hits))
+        candidates = [chunk(i, i, score) for i, score in zip(ids, scores, strict=True)]
+        query = Query("words", "words", named=[ids[number] for number in named], top_k=top_k)
+        output = NoteLoader(store).run(Retrieval(query, candidates))
         shown = output["retrieval"].hits
         assert [(h.id, h.score) for h in shown] == [(d.id, d.score) for d in output["documents"]]
         return [(int(hit.id), [int(same.id) for same in hit.duplicates]) for hit in shown]
@@ -220,7 +213,7 @@ class TestNearDuplicates:
         assert load(LONG, LONG, different(1), LONG, top_k=2) == [(0, [1, 3]), (2, [])]
 
     def test_a_note_named_exactly_is_never_set_aside(self, load):
-        assert load(LONG, LONG, scores=[4.0, 4.0], bonus={0: 2.0, 1: 2.0}) == [(0, []), (1, [])]
+        assert load(LONG, LONG, named=[0, 1]) == [(0, []), (1, [])]
 
 
 class TestWholeSearches:

@@ -23,14 +23,13 @@ from rag.search.query import (
     Part,
     Query,
     Retrieval,
-    Variants,
     blended_vector,
     blended_words,
 )
 from rag.search.results import SearchMode
 from rag.search.score_fusion import Nearness, fuse, widen
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.base.points import Candidate
+from rag.stores.base.points import Candidate, to_document
 from rag.text.token_estimate import count_tokens
 from rag.text.tokenizer import terms
 from rag.vault.markdown import plain
@@ -76,7 +75,7 @@ class ChunkRetriever(OverStore):
         store, limit, embedding = self.document_store, query.chunk_limit, query.embedding
         by_words, variants = query.mode != SearchMode.DENSE, query.variants
         if not by_words:
-            variants = Variants(variant._replace(words=False) for variant in variants)
+            variants = [variant._replace(words=False) for variant in variants]
         if embedding is not None and query.background is not None:
             embedding = query.background.leveled(embedding)
         lexical, near, depth = query.lexical if by_words else _NOTHING, embedding or _NOTHING, limit
@@ -140,66 +139,37 @@ class ChunkRetriever(OverStore):
         return best + first_chunks(self.document_store, query.filters, unseen)
 
 
-@component
-class NoteRanker:
+def rank_notes(candidates: Sequence[Candidate], query: Query) -> list[Hit]:
     """Rank notes by their best chunks together; each note is shown by its best one.
 
     A note scores s1 + .3·s2 + .1·s3 for its three best sections, of each its best chunk: parts of
     a section that had to be cut share headings and text. Its meaning, and the very words of the
     query, count for its best section alone. Notes whose name is the query come first.
-
-    :param weights: what the first, second, … section of a note counts for.
     """
-
-    def __init__(self, weights: Sequence[float] = WEIGHTS.sections) -> None:
-        if not weights:
-            raise ValueError("NoteRanker needs at least one weight")
-        self.weights = list(weights)
-
-    @component.output_types(retrieval=Retrieval)
-    def run(self, retrieval: Retrieval) -> dict[str, Retrieval]:
-        """Return all `hits`, best first, since some may turn out to be duplicates.
-
-        Where variants of the query were searched for too, the best that the query itself found
-        stays among the first ten, and among those that are shown.
-        """
-        query = retrieval.query
-        hits = self._ranked(retrieval.candidates, query)
-        if retrieval.plain:
-            best = self._ranked(retrieval.plain, query)[0]
-            keys = [hit.id if query.chunks else hit.note for hit in hits]
-            at = keys.index(best.id if query.chunks else best.note)
-            first = min(at, min(query.top_k, WEIGHTS.kept) - 1)
-            hits.insert(first, hits.pop(at)._replace(kept=True))
-        return {"retrieval": replace(retrieval, hits=hits)}
-
-    def _ranked(self, candidates: Sequence[Candidate], query: Query) -> list[Hit]:
-        groups: dict[str, list[Candidate]] = {}
-        for candidate in sorted(candidates, key=lambda c: (-c.score, c.id)):
-            key = candidate.id if query.chunks else candidate.note
-            groups.setdefault(key, []).append(candidate)
-        hits = []
-        for group in groups.values():
-            sections: dict[int, Candidate] = {}
-            for candidate in group:
-                sections.setdefault(candidate.section, candidate)
-            first, *others = sections.values()
-            parts = [Part(first.id, self.weights[0], first.score, *first[4:])]
-            # The very words of the query count once for a note, however many of its sections hold
-            # them; and so does meaning, or long notes would come first.
-            for weight, c in zip(self.weights[1:], others, strict=False):
-                by_words = c.score - c.forms - c.meaning
-                if by_words > _ROUNDING:  # it may have been near in meaning alone
-                    parts.append(Part(c.id, weight, by_words, cosine=c.cosine, gains=c.gains))
-            score = sum(part.weight * part.score for part in parts)
-            hits.append(Hit(first.id, first.note, score, tuple(parts)))
-        # Above whatever else was found, even where its name is all that a note has of the query.
-        bonus, named = 1.0 + max((hit.score for hit in hits), default=0.0), {*query.named}
-        hits = [
-            hit._replace(score=hit.score + bonus, bonus=bonus) if hit.note in named else hit
-            for hit in hits
-        ]
-        return sorted(hits, key=lambda hit: (-hit.score, hit.id))
+    groups: dict[str, dict[int, Candidate]] = {}
+    for candidate in sorted(candidates, key=lambda c: (-c.score, c.id)):
+        sections = groups.setdefault(candidate.id if query.chunks else candidate.note, {})
+        sections.setdefault(candidate.section, candidate)
+    hits = []
+    best_weight, *weights = WEIGHTS.sections
+    for sections in groups.values():
+        first, *others = sections.values()
+        parts = [Part(first.id, best_weight, first.score, *first[4:])]
+        # The very words of the query count once for a note, however many of its sections hold
+        # them; and so does meaning, or long notes would come first.
+        for weight, c in zip(weights, others, strict=False):
+            by_words = c.score - c.forms - c.meaning
+            if by_words > _ROUNDING:  # it may have been near in meaning alone
+                parts.append(Part(c.id, weight, by_words, cosine=c.cosine, gains=c.gains))
+        score = sum(part.weight * part.score for part in parts)
+        hits.append(Hit(first.id, first.note, score, tuple(parts)))
+    # Above whatever else was found, even where its name is all that a note has of the query.
+    bonus, named = 1.0 + max((hit.score for hit in hits), default=0.0), {*query.named}
+    hits = [
+        hit._replace(score=hit.score + bonus, bonus=bonus) if hit.note in named else hit
+        for hit in hits
+    ]
+    return sorted(hits, key=lambda hit: (-hit.score, hit.id))
 
 
 def list_notes(store: BaseDocumentStore, query: Query) -> list[Hit]:
@@ -231,8 +201,9 @@ def newest_notes(store: BaseDocumentStore, query: Query, top_k: int) -> list[str
 
 
 @component
-class DocumentLoader(OverStore):
-    """Read the documents of the best hits, and set near-duplicates aside.
+class NoteLoader(OverStore):
+    """Rank the notes that were found, read the documents of the best, and set near-duplicates
+    aside.
 
     :param document_store: where they are.
     """
@@ -243,24 +214,24 @@ class DocumentLoader(OverStore):
         `retrieval` with just these hits, loaded, each with the duplicates that it stands for. Of a
         single one, the hit `beyond` it is what it is weighed against.
 
-        Of hits that score the same, those in the language of the query go first.
+        Of hits that score the same, those in the language of the query go first. Where variants of
+        the query were searched for too, the best that the query itself found stays among the first
+        ten, and among those that are shown.
         """
-        query, store = retrieval.query, self.document_store
-        wanted, shown = max(query.top_k, query.depth), list[Hit]()
-        limit, texts = max(wanted, _WEIGHED), {**retrieval.read}
-        hits = retrieval.hits
-        if query.unranked:
-            hits, limit = list_notes(store, query), query.top_k
+        query, store, shown = retrieval.query, self.document_store, list[Hit]()
+        wanted, points = max(query.top_k, query.depth), {**retrieval.read}
+        limit = query.top_k if query.unranked else max(wanted, _WEIGHED)
+        hits = list_notes(store, query) if query.unranked else _ranked(retrieval)
         for start in range(0, len(hits), limit):
             batch = hits[start : start + limit]
             if len(shown) == limit:
                 break
-            new = [hit.id for hit in batch if hit.id not in texts]
-            texts |= {d.id: d for d in (store.get_documents(new) if new else ())}
+            if new := [hit.id for hit in batch if hit.id not in points]:
+                points |= store.get_points(new)
             loaded = [
-                hit._replace(document=replace(texts[hit.id], score=hit.score or None))
+                hit._replace(document=to_document(points[hit.id], hit.score or None))
                 for hit in batch
-                if hit.id in texts
+                if hit.id in points
             ]
             if not query.unranked:
                 _order_ties_by_language(loaded, query.meant)
@@ -268,13 +239,25 @@ class DocumentLoader(OverStore):
                 # A note of that very name is what was asked for, whatever else says the same.
                 stays = query.unranked or hit.bonus or hit.kept
                 same = (at for at, other in enumerate(shown) if _say_the_same(other, hit))
-                if not stays and (at := next(same, None)) is not None:
-                    duplicates = (*shown[at].duplicates, texts[hit.id])
+                if not stays and hit.document and (at := next(same, None)) is not None:
+                    duplicates = (*shown[at].duplicates, hit.document)
                     shown[at] = shown[at]._replace(duplicates=duplicates)
                 elif len(shown) < limit:
                     shown.append(hit)
         retrieval = replace(retrieval, hits=shown[:wanted], beyond=shown[wanted:])
         return {"documents": retrieval.documents, "retrieval": retrieval}
+
+
+def _ranked(retrieval: Retrieval) -> list[Hit]:
+    """Return all hits, best first, since some may turn out to be duplicates."""
+    query, hits = retrieval.query, rank_notes(retrieval.candidates, retrieval.query)
+    if retrieval.plain:
+        best = rank_notes(retrieval.plain, query)[0]
+        keys = [hit.id if query.chunks else hit.note for hit in hits]
+        at = keys.index(best.id if query.chunks else best.note)
+        first = min(at, min(query.top_k, WEIGHTS.kept) - 1)
+        hits.insert(first, hits.pop(at)._replace(kept=True))
+    return hits
 
 
 def _order_ties_by_language(hits: list[Hit], text: str) -> None:

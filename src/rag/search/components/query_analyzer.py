@@ -264,7 +264,7 @@ class QueryAnalyzer(SearchComponent):
                 "query": replace(query, mode=str(SearchMode.LEXICAL), unranked=True, order=order)
             }
         query = replace(query, chunks=chunks, keep_mode=keep_mode, depth=self.depth, order=order)
-        return {"query": replace(query, variants=variants or Variants(), rerank=rerank)}
+        return {"query": replace(query, variants=variants or (), rerank=rerank)}
 
     def read(
         self,

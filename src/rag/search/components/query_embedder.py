@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 from haystack import component
@@ -21,7 +22,7 @@ from rag.exceptions import (
 from rag.index.background import read_background
 from rag.index.embedding_space import Embedded, Space, maker, other_model, read_embedded
 from rag.search.components import SearchComponent
-from rag.search.query import HYDE_IDLE, Query, Variants
+from rag.search.query import HYDE_IDLE, Query, Variant
 from rag.search.results import SearchMode
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.support.vector_digest import has_sample, may_be_same
@@ -162,7 +163,7 @@ class QueryEmbedder(SearchComponent):
 
     def _embed(
         self, query: Query, text: str, mode: str, embedded: Embedded
-    ) -> tuple[list[float], Variants, str]:
+    ) -> tuple[list[float], Sequence[Variant], str]:
         """Return the vector of a query, its variants with theirs, and a notice when some have
         none: the query can do without them.
 
@@ -198,4 +199,4 @@ class QueryEmbedder(SearchComponent):
         with_vectors = (
             v._replace(vector=by_text.get(v.text)) if v.meaning else v for v in variants
         )
-        return vector, Variants(with_vectors), notice if lacking else ""
+        return vector, [*with_vectors], notice if lacking else ""

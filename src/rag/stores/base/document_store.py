@@ -490,11 +490,16 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
 
     # -- reading documents -------------------------------------------------------------
 
+    def get_points(self, ids: Sequence[str]) -> dict[str, Point]:
+        """Return the points of some documents, without vectors, by the ids of the documents, in
+        order, as far as there are any."""
+        names = {point_id(identity): identity for identity in ids}
+        points = {point.id: point for point in self.retrieve([*names])}
+        return {name: points[key] for key, name in names.items() if key in points}
+
     def get_documents(self, ids: Sequence[str]) -> list[Document]:
         """Return the documents of these ids, in order, without vectors, as far as there are any."""
-        wanted = [point_id(identity) for identity in ids]
-        points = {point.id: point for point in self.retrieve(wanted)}
-        return [to_document(points[key]) for key in wanted if key in points]
+        return [*map(to_document, self.get_points(ids).values())]
 
     def all_documents(self, most: int = _PAGE) -> list[Document]:
         """Return documents without vectors, `most` at most, the first by id: for what no index can
