@@ -243,26 +243,43 @@ def weigh_pairs(text: str, pairs: Sequence[Pair]) -> dict[Pair, float]:
     :param text: what a chunk is found by (`lexical_parts`).
     """
     text = cleaned(text)
-    is_plain = text.isascii() or not _ACCENTED.search(text)
     times = {pair: 0 if pair.words else text.count(pair.text) for pair in pairs}
-    sought = [p for p in pairs if p.words and not (is_plain and _are_apart(text, *p.words))]
-    if not (sought or any(times.values())):
+    words = [pair for pair in pairs if pair.words]
+    for stretch in _where_neighbours(text, words) if words else ():
+        neighbours = [*pairwise(map(stem, pieces(stretch)[0]))]
+        for pair in words:
+            times[pair] += neighbours.count(pair.words)  # type: ignore[arg-type]
+    if not any(times.values()):
         return {}
-    if sought:
-        neighbours = [*pairwise(map(stem, pieces(text)[0]))]
-        times |= {pair: neighbours.count(pair.words) for pair in sought}  # type: ignore[arg-type]
     length = len(text.split()) + sum(map(len, RUN.findall(text))) / CHARACTERS_PER_WORD
     return {pair: saturated(count, length) for pair, count in times.items() if count}
 
 
-def _are_apart(text: str, first: str, second: str) -> bool:
-    """Return whether a text without accents has no words of two stems side by side, as far as can
-    be seen without cutting it into words."""
-    return not _neighbours(first, second).search(text)
+def _where_neighbours(text: str, pairs: Iterable[Pair]) -> list[str]:
+    """Return the stretches of a text, from space to space, that may have the words of pairs side by
+    side, as far as can be seen without cutting it into words; all of a text with accents."""
+    if not text.isascii() and _ACCENTED.search(text):
+        return [text]
+    spans = [
+        (found.start(), found.end(1))
+        for pair in pairs
+        for found in _heads_side_by_side(*pair.words).finditer(text)
+    ]
+    windows: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        while start and not text[start - 1].isspace():
+            start -= 1
+        while end < len(text) and not text[end].isspace():
+            end += 1
+        if windows and start < windows[-1][1]:
+            first, last = windows.pop()
+            start, end = first, max(last, end)
+        windows.append((start, end))
+    return [text[start:end] for start, end in windows]
 
 
 @lru_cache(64)
-def _neighbours(*stems: str) -> re.Pattern[str]:
+def _heads_side_by_side(*stems: str) -> re.Pattern[str]:
     # A word begins with its stem, but for the last two letters (happi, abl, die).
-    heads = (re.escape(one[:-2]) if one.isascii() else "" for one in stems)
-    return re.compile("[a-z0-9]*+[^a-z0-9]+".join(heads))
+    first, second = (re.escape(one[:-2]) if one.isascii() else "" for one in stems)
+    return re.compile(f"{first}[a-z0-9]*+(?=([^a-z0-9]+{second}))")
