@@ -67,7 +67,7 @@ MOST_TERMS = 1_024  # of a query; a page of text has as many
 LEXICAL_VERSION = 8
 
 BREAK = "\0"  # stands where an unsegmented run parted two words
-_SPACED = re.compile(f"{SPACED_WORD}|{BREAK}")
+SPACED = re.compile(f"{SPACED_WORD}|{BREAK}")  # of text without unsegmented runs
 _ASCII = re.compile(ASCII_WORD)
 # Loan words are the only words of Japanese to be seen without a dictionary.
 KATAKANA_WORD = re.compile("[\u30a1-\u30fa][\u30a1-\u30fa\u30fc]{2,}")
@@ -109,7 +109,7 @@ def pieces(text: str) -> tuple[list[str], str]:
     if text.isascii():
         return _ASCII.findall(text), ""
     parted, runs = RUN.subn(BREAK, text.replace(BREAK, " "))
-    return _SPACED.findall(parted), text if runs else ""
+    return SPACED.findall(parted), text if runs else ""
 
 
 def saturated(tf: Any, length: Any) -> Any:

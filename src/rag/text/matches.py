@@ -10,7 +10,7 @@ from operator import add
 from typing import NamedTuple
 from unicodedata import is_normalized
 
-from rag.text.bm25 import content_terms, content_words, query_terms
+from rag.text.bm25 import SPACED, content_terms, content_words, query_terms
 from rag.text.ngrams import RUN, UNSEGMENTED
 from rag.text.tokenizer import ASCII_WORD, TOKEN, fold_accents, normalize, run_grams, stem
 
@@ -179,7 +179,7 @@ def find_matches(text: str, query: str) -> list[Match]:
     lower = text.lower()
     if not wanted.may_match(text, lower):  # as most lines of a text
         return found
-    words = _ASCII if text.isascii() else TOKEN
+    words = _ASCII if text.isascii() else TOKEN if RUN.search(text) else SPACED
     for token in words.finditer(lower if len(lower) == len(text) else text):
         word = token[0]
         if token.lastindex == 1:
