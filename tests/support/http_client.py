@@ -15,6 +15,8 @@ from rag.web.access import read_token
 from rag.web.gate import Limits
 from rag.web.serve import Address, Server
 
+IN_THIS_PROCESS = Limits(readers=0)  # what reads: others take a second to start
+
 
 @dataclass
 class Answer:
@@ -85,7 +87,7 @@ class Client:
 
 
 @contextmanager
-def serving(config: RAGConfig, limits: Limits | None = None) -> Iterator[Client]:
+def serving(config: RAGConfig, limits: Limits = IN_THIS_PROCESS) -> Iterator[Client]:
     """Serve the notes of a configuration on a free port."""
     server = Server(config, Address(port=0), limits)
     is_up = threading.Event()

@@ -8,6 +8,7 @@ import pytest
 
 from http_client import Client, serving
 from rag.config import RAGConfig
+from rag.web.gate import Limits
 
 PICTURE = b"\x89PNG\r\n\x1a\n" + bytes(64)
 DRAWING = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
@@ -46,7 +47,7 @@ def http_config(build_index) -> RAGConfig:
 @pytest.fixture(scope="session")
 def client(http_config) -> Iterator[Client]:
     """A server, and a program that has its token."""
-    with serving(http_config) as one:
+    with serving(http_config, Limits(readers=2)) as one:
         yield one
 
 

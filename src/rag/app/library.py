@@ -35,17 +35,20 @@ class Library:
 
     :param read_settings: returns the settings in force; called when they are first needed.
     :param first: a module that is imported before all else, until `wait_for_requests` returns.
+    :param looks: whether it looks for changed notes when it is loaded.
     """
 
-    def __init__(self, read_settings: Callable[[], RAGConfig], first: str = "") -> None:
-        self._read_settings, self._first = read_settings, first
+    def __init__(
+        self, read_settings: Callable[[], RAGConfig], first: str = "", looks: bool = True
+    ) -> None:
+        self._read_settings, self._first, self._looks = read_settings, first, looks
         self._mutex, self._looking, self._answering = (threading.Lock() for _ in range(3))
         self._requests, self._notes = threading.Event(), threading.Event()
         self._free = threading.BoundedSemaphore(_MOST)
         self._idle: list[Workspace] = []
         self._thread: threading.Thread | None = None
         self._has_answers = self._is_closed = False
-        self._looked = 0.0
+        self.looked_at = 0.0  # when somebody last looked for changed notes
         self.changed: int | None = None  # notes, since the index was made, as far as is known
         self.vaults: dict[str, int] | None = None  # with their notes, when they were loaded
         self.on_load: Callable[[], None] = lambda: None  # is called once they are known
@@ -120,7 +123,9 @@ class Library:
             with suppress(Exception):  # whoever asks is told
                 for module in _FOR_NOTES:
                     import_module(module)
-                with self.reader() as workspace:  # and do once what the first request would do
+                with self.reader(
+                    self._looks
+                ) as workspace:  # and do once what the first request would do
                     workspace.warm_up()
                     self.vaults = workspace.count_notes("vaults")
                 self.on_load()
@@ -140,7 +145,7 @@ class Library:
             self._close_idle()  # the others are as old
             workspace = None
         workspace = workspace or Workspace(self.config)
-        if self._looked:
+        if self.looked_at:
             workspace.note_changes(self.changed)
         return workspace
 
@@ -161,12 +166,12 @@ class Library:
         """Look for changed notes, unless somebody has begun to since this was asked."""
         asked = time.monotonic()
         with self._looking:
-            if self._looked >= asked:
+            if self.looked_at >= asked:
                 return
             from rag.app.index_state import count_changed, open_index
             from rag.app.sync import refresh
 
-            self._looked, changed, settings = time.monotonic(), None, self.config.search
+            self.looked_at, changed, settings = time.monotonic(), None, self.config.search
             if settings.freshness and settings.refresh == "auto":
                 changed = refresh(self.config).changed
             elif settings.freshness:

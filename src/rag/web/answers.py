@@ -69,9 +69,9 @@ def encode(report: object) -> bytes:
     return _json({"schema": 1, **to_json(report)})
 
 
-def report_response(report: object) -> Response:
-    """Return the answer that a report is."""
-    return Response(encode(report), media_type="application/json")
+def json_response(content: bytes) -> Response:
+    """Return the answer that encoded JSON is."""
+    return Response(content, media_type="application/json")
 
 
 def error_response(error: RAGError, request: Request | None = None) -> Response:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeVar
 
 from starlette.applications import Starlette
@@ -29,13 +30,21 @@ from rag.app.workspace import Workspace
 from rag.exceptions import RAGError
 from rag.web import requests
 from rag.web.access import COOKIE_SECONDS, Access
-from rag.web.answers import Listener, RequestError, answered, error_response, report_response
+from rag.web.answers import (
+    Listener,
+    RequestError,
+    answered,
+    encode,
+    error_response,
+    json_response,
+)
 from rag.web.mcp import Endpoint
 from rag.web.openapi import describe
+from rag.web.readers import Readers
 from rag.web.requests import Operation
 
 T = TypeVar("T")
-_READERS, _WRITERS = 2, 2  # threads for searches, and for answers; more only wait for each other
+_ANSWERS = 2  # at once; more only wait for each other
 _LOOK = 3.0  # seconds between two looks for changed notes
 _PAUSE, _LATEST = 0.5, 15.0  # without a request before one; after which nobody waits for a pause
 _LINES = 10_000  # of one note
@@ -47,10 +56,10 @@ class Api:
     :param cookie: the name of the cookie.
     """
 
-    def __init__(self, library: Library, access: Access, cookie: str) -> None:
-        self._library, self._access, self._cookie = library, access, cookie
-        self._read_pool = ThreadPoolExecutor(_READERS, "read")
-        self._answer_pool = ThreadPoolExecutor(_WRITERS, "answer")
+    def __init__(self, library: Library, readers: Readers, access: Access, cookie: str) -> None:
+        self._library, self._readers = library, readers
+        self._access, self._cookie = access, cookie
+        self._answer_pool = ThreadPoolExecutor(_ANSWERS, "answer")
         self._index_pool = ThreadPoolExecutor(1, "index")
         self._looked = 0.0
         self._look_timer: asyncio.TimerHandle | None = None
@@ -65,7 +74,7 @@ class Api:
             Operation("POST", "/v1/chat", requests.Chat, TurnReport, answering(self._chat), True),
             Operation("POST", "/v1/index", requests.Index, SyncReport, self._index),
         ]
-        mcp = Endpoint(library, ThreadPoolExecutor(_WRITERS, "mcp"))
+        mcp = Endpoint(library, ThreadPoolExecutor(_ANSWERS, "mcp"))
         self.routes = [
             Route("/health", self._health),
             Route("/open", self._open),
@@ -78,7 +87,7 @@ class Api:
         ]
 
     async def read(self, work: Callable[[Workspace], T]) -> T:
-        """Do something with a reader of the newest snapshot, in a thread.
+        """Return what work does with a reader of the newest snapshot; see `Readers.read`.
 
         Whether notes changed is found out every few seconds, between two requests; not where a
         watcher does that.
@@ -89,20 +98,14 @@ class Api:
         due = max(_PAUSE, self._looked + _LOOK - loop.time())
         is_late = loop.time() - self._looked > _LATEST
         self._look_timer = loop.call_later(0 if is_late else due, self._begin_look)
-
-        def run() -> T:
-            self._library.wait_for_notes()
-            with self._library.reader(is_fresh=False) as workspace:
-                return work(workspace)
-
-        return await loop.run_in_executor(self._read_pool, run)
+        return await self._readers.read(work)
 
     def _begin_look(self) -> None:
         """Have a thread look for changed notes, and index them where they are few."""
 
         def look() -> None:
-            self._library.wait_for_notes()
             if not is_watched(self._library.config):
+                self._library.wait_for_notes()
                 with self._library.reader():
                     pass
 
@@ -113,7 +116,7 @@ class Api:
         """Return what responds with a report on the newest snapshot."""
 
         async def respond(asked: Any) -> Response:
-            return report_response(await self.read(lambda workspace: work(workspace, asked)))
+            return json_response(await self.read(partial(_read, work, asked)))
 
         return respond
 
@@ -154,7 +157,7 @@ class Api:
         loop = asyncio.get_running_loop()
         report = await loop.run_in_executor(self._index_pool, run)
         self._looked = 0.0
-        return report_response(report)
+        return json_response(encode(report))
 
     async def _health(self, request: Request) -> Response:
         """Return that the server is up; nothing of the notes."""
@@ -172,6 +175,10 @@ class Api:
         name, value = self._cookie, self._access.cookie
         reply.set_cookie(name, value, COOKIE_SECONDS, httponly=True, samesite="strict")
         return reply
+
+
+def _read(work: Callable[[Workspace, T], object], asked: T, workspace: Workspace) -> bytes:
+    return encode(work(workspace, asked))
 
 
 def _status(workspace: Workspace, asked: requests.Status) -> StatusReport:

@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from rag.exceptions import RAGError
 from rag.web.access import Access
 from rag.web.answers import RequestError, error_response
+from rag.web.readers import MOST
 
 LARGEST_BODY = 4 << 20
 _OPEN_TO_ALL = ("/health", "/open")  # a link of `/open` is checked by itself
@@ -44,12 +45,14 @@ class Limits:
     """How much at once, and for how many seconds."""
 
     at_once: int = 64  # requests; more are told to come again
+    readers: int = MOST  # processes
     body: float = 10.0  # from the headers to the end of the body
     answer: float = 60.0
     long_answer: float = 900.0  # of what streams, and of a run of the indexer
     send: float = 20.0  # until a client has read what it was sent
 
 
+LIMITS = Limits()
 _LONG = ("/v1/ask", "/v1/chat", "/v1/index", "/mcp")
 
 
@@ -61,10 +64,10 @@ class Gate:
     """
 
     def __init__(
-        self, app: ASGIApp, access: Access, host: str, cookie: str, limits: Limits | None = None
+        self, app: ASGIApp, access: Access, host: str, cookie: str, limits: Limits = LIMITS
     ) -> None:
         self._app, self._access, self._cookie = app, access, cookie
-        self._limits = limits or Limits()
+        self._limits = limits
         self._names = {"localhost", "127.0.0.1", "::1", host.lower()} - {"", "0.0.0.0", "::"}
         self._has_addresses = bool(host) and not is_loopback(host)
         if self._has_addresses:

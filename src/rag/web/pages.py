@@ -8,9 +8,10 @@ import re
 import secrets
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache, partial
 from importlib.resources import files
 from itertools import chain, pairwise
 from pathlib import Path
@@ -19,6 +20,7 @@ from unicodedata import normalize
 
 from jinja2 import Environment, FunctionLoader
 from markupsafe import Markup, escape
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
@@ -54,152 +56,150 @@ _LIMITS = Limits(lines=10_000, bytes=1 << 20)
 _LARGEST_PICTURE = 20 << 20  # bytes
 _NAMES_KEPT = 30.0  # seconds
 
-Part = Callable[["Workspace", Any], str]
+# Makes a part of the page out of what was asked; `parts` holds the macros of `parts.html`.
+Part = Callable[["Workspace", Any, QueryParams], str]
 
 
 def page_routes(api: Api) -> list[Route]:
     """Return the routes of the page."""
-    pages = _Pages(api)
-    return [
-        Route("/", pages.index),
-        Route("/page/results", pages.results),
-        Route("/page/note", pages.note),
-        Route("/page/related", pages.related),
-        Route("/page/filters", pages.filters),
-        Route("/page/status", pages.status),
-        Route("/page/image", pages.image),
-        Route("/page/{name}", pages.file),
-    ]
 
-
-class _Pages:
-    def __init__(self, api: Api) -> None:
-        self._api = api
-        self._pictures: dict[Path, tuple[float, dict[str, str]]] = {}
-
-    async def index(self, request: Request) -> Response:
-        """Return the page, in the language of the browser."""
-        texts, nonce = _texts()[_language(request)], secrets.token_urlsafe(16)
-        html = _templates().get_template("index.html").render(texts, texts=texts, nonce=nonce)
-        return HTMLResponse(html, headers={"Content-Security-Policy": _POLICY.format(nonce=nonce)})
-
-    async def file(self, request: Request) -> Response:
-        """Return a file of the page."""
-        name = request.path_params["name"]
-        if name not in _FILES:
-            raise NotFoundError("the page has no such file")
-        return Response(_read(name), media_type=_FILES[name])
-
-    async def results(self, request: Request) -> Response:
-        """Return the results of a search; without one, the newest notes."""
-        asked = requests.from_query(requests.Search, request.query_params)
-        if not asked.query.strip() and asked.filters is None:
-            asked = replace(asked, filters=QueryFilters(paths=["**"]))
-        return await self._part(request, lambda one, parts: parts.results(search(one, asked)))
-
-    async def note(self, request: Request) -> Response:
-        """Return a note, at the line that was named or that its name names."""
-        name, vault, line = (request.query_params.get(one, "") for one in ("note", "in", "line"))
-
-        def make(workspace: Workspace, parts: Any) -> str:
-            report = _find(workspace, name, vault)
-            row = report.note.row
-            whole = get_note(workspace.config, f"{row.vault}/{row.path}", limits=_LIMITS)
-            at = int(line) if line.isdecimal() else report.line_start if report.part else 0
-            page = render(whole.lines, row.vault, row.path)
-            template = workspace.state.uri
-            if template in ("", FILE, OBSIDIAN):
-                template = "vscode://file{path}:{line}"
-            uris = {"obsidian": OBSIDIAN, "editor": template}
-            on_page = bisect_right(page_starts(whole.lines), at - 1) if at else 0
-            opens = {
-                name: link_to(uri, whole.file, at or 1, page=on_page) for name, uri in uris.items()
-            }
-            return str(parts.note(whole, page, at, opens))
-
-        return await self._part(request, make)
-
-    async def related(self, request: Request) -> Response:
-        """Return the notes related to one."""
-        asked = RelatedRequest(request.query_params.get("note", ""), top_k=6)
-        return await self._part(request, lambda one, parts: parts.related(related(one, asked)))
-
-    async def filters(self, request: Request) -> Response:
-        """Return the vaults, tags and times that can be chosen."""
-
-        fields = ("vaults", "tags")
-        return await self._part(
-            request, lambda one, parts: parts.filters(*([*one.count_notes(f)] for f in fields))
-        )
-
-    async def status(self, request: Request) -> Response:
-        """Return the state of the index."""
-        return await self._part(request, lambda one, parts: parts.status(read_status(one.config)))
-
-    async def _part(self, request: Request, make: Part) -> Response:
-        """Return a part of the page, made in a thread of the macros of `parts.html`."""
-        parts = _parts(_language(request))
-        return HTMLResponse(await self._api.read(lambda one: make(one, parts)))
-
-    async def image(self, request: Request) -> Response:
+    async def image(request: Request) -> Response:
         """Return a picture that a note shows."""
-        note, name = request.query_params.get("note", ""), request.query_params.get("name", "")
-
-        def work(workspace: Workspace) -> tuple[bytes, str]:
-            holder = get_note(workspace.config, note, limits=Limits(0)).note
-            return self._picture(holder.root, Path(holder.row.path).parent, normalize("NFC", name))
-
-        content, kind = await self._api.read(work)
+        note, name = (request.query_params.get(one, "") for one in ("note", "name"))
+        content, kind = await api.read(partial(_picture, note, normalize("NFC", name)))
         headers = {"Content-Security-Policy": _OF_PICTURES, "Cache-Control": "private, max-age=60"}
         if kind == PICTURES[".svg"]:  # in a page it is a picture; by itself it would be a document
             headers["Content-Disposition"] = "attachment"
         return Response(content, headers=headers, media_type=kind)
 
-    def _picture(self, root: Path, folder: Path, name: str) -> tuple[bytes, str]:
-        """Return a picture of a vault, and its kind: by its path from the note or from the vault,
-        or by its name, as Obsidian finds it."""
-        missing = NotFoundError("the vault has no such picture")
-        names = self._names(root)
-        wanted = (os.path.normpath(folder / name), os.path.normpath(name), Path(name).name)
-        path = next((names[one] for one in wanted if one in names), "")
-        file = root / path
-        try:
-            if not path or not file.resolve().is_relative_to(root.resolve()):
-                raise missing
-            with open_file(file) as stream:
-                content = stream.read(_LARGEST_PICTURE + 1)
-        except OSError as error:
-            raise missing from error
-        if len(content) > _LARGEST_PICTURE:
-            raise NotFoundError("the picture is too large to be shown")
-        return content, PICTURES[file.suffix.lower()]
+    def part(make: Part) -> Callable[[Request], Awaitable[Response]]:
+        async def respond(request: Request) -> Response:
+            work = partial(_part, make, _language(request), request.query_params)
+            return HTMLResponse(await api.read(work))
 
-    def _names(self, root: Path) -> dict[str, str]:
-        """Return where the pictures of a vault are, by path and by name; hidden folders have
-        none."""
-        since, names = self._pictures.get(root, (0.0, {}))
-        if names and time.monotonic() - since < _NAMES_KEPT:
-            return names
-        names = {}
-        for folder, folders, entries in os.walk(root):
-            folders[:] = [one for one in folders if not one.startswith(".")]
-            for name in entries:
-                if is_picture(name) and not name.startswith("."):
-                    path = os.path.relpath(Path(folder, name), root)
-                    names[normalize("NFC", path)] = path
-                    names.setdefault(normalize("NFC", name), path)
-        self._pictures[root] = time.monotonic(), names
-        return names
+        return respond
+
+    parts = {"results": _results, "note": _note, "related": _related, "filters": _filters}
+    parts["status"] = _status
+    return [
+        Route("/", _index),
+        *(Route(f"/page/{name}", part(make)) for name, make in parts.items()),
+        Route("/page/image", image),
+        Route("/page/{name}", _file),
+    ]
+
+
+async def _index(request: Request) -> Response:
+    """Return the page, in the language of the browser."""
+    texts, nonce = _texts()[_language(request)], secrets.token_urlsafe(16)
+    html = _templates().get_template("index.html").render(texts, texts=texts, nonce=nonce)
+    return HTMLResponse(html, headers={"Content-Security-Policy": _POLICY.format(nonce=nonce)})
+
+
+async def _file(request: Request) -> Response:
+    """Return a file of the page."""
+    name = request.path_params["name"]
+    if name not in _FILES:
+        raise NotFoundError("the page has no such file")
+    return Response(_read(name), media_type=_FILES[name])
+
+
+# -- parts, which readers make ---------------------------------------------------------
+
+
+def _part(make: Part, language: str, params: QueryParams, workspace: Workspace) -> str:
+    return make(workspace, _parts(language), params)
+
+
+def _results(workspace: Workspace, parts: Any, params: QueryParams) -> str:
+    """Return the results of a search; without one, the newest notes."""
+    asked = requests.from_query(requests.Search, params)
+    if not asked.query.strip() and asked.filters is None:
+        asked = replace(asked, filters=QueryFilters(paths=["**"]))
+    return str(parts.results(search(workspace, asked)))
+
+
+def _note(workspace: Workspace, parts: Any, params: QueryParams) -> str:
+    """Return a note, at the line that was named or that its name names."""
+    name, vault, line = (params.get(one, "") for one in ("note", "in", "line"))
+    report = _find(workspace, name, vault)
+    row = report.note.row
+    whole = get_note(workspace.config, f"{row.vault}/{row.path}", limits=_LIMITS)
+    at = int(line) if line.isdecimal() else report.line_start if report.part else 0
+    page = render(whole.lines, row.vault, row.path)
+    template = workspace.state.uri
+    if template in ("", FILE, OBSIDIAN):
+        template = "vscode://file{path}:{line}"
+    uris = {"obsidian": OBSIDIAN, "editor": template}
+    on_page = bisect_right(page_starts(whole.lines), at - 1) if at else 0
+    opens = {name: link_to(uri, whole.file, at or 1, page=on_page) for name, uri in uris.items()}
+    return str(parts.note(whole, page, at, opens))
 
 
 def _find(workspace: Workspace, name: str, vault: str) -> NoteReport:
     """Return what is called so, in a vault first."""
     if vault:
-        try:
+        with suppress(RAGError):
             return get_note(workspace.config, name, [vault], limits=Limits(0))
-        except RAGError:
-            pass
     return get_note(workspace.config, name, limits=Limits(0))
+
+
+def _related(workspace: Workspace, parts: Any, params: QueryParams) -> str:
+    """Return the notes related to one."""
+    asked = RelatedRequest(params.get("note", ""), top_k=6)
+    return str(parts.related(related(workspace, asked)))
+
+
+def _filters(workspace: Workspace, parts: Any, params: QueryParams) -> str:
+    """Return the vaults, tags and times that can be chosen."""
+    return str(parts.filters(*([*workspace.count_notes(kind)] for kind in ("vaults", "tags"))))
+
+
+def _status(workspace: Workspace, parts: Any, params: QueryParams) -> str:
+    """Return the state of the index."""
+    return str(parts.status(read_status(workspace.config)))
+
+
+# -- pictures --------------------------------------------------------------------------
+
+
+def _picture(note: str, name: str, workspace: Workspace) -> tuple[bytes, str]:
+    """Return a picture of the vault of a note, and its kind: by its path from the note or from the
+    vault, or by its name, as Obsidian finds it."""
+    holder = get_note(workspace.config, note, limits=Limits(0)).note
+    root, folder = holder.root, Path(holder.row.path).parent
+    missing = NotFoundError("the vault has no such picture")
+    names = _pictures(root, int(time.monotonic() / _NAMES_KEPT))
+    wanted = (os.path.normpath(folder / name), os.path.normpath(name), Path(name).name)
+    path = next((names[one] for one in wanted if one in names), "")
+    file = root / path
+    try:
+        if not path or not file.resolve().is_relative_to(root.resolve()):
+            raise missing
+        with open_file(file) as stream:
+            content = stream.read(_LARGEST_PICTURE + 1)
+    except OSError as error:
+        raise missing from error
+    if len(content) > _LARGEST_PICTURE:
+        raise NotFoundError("the picture is too large to be shown")
+    return content, PICTURES[file.suffix.lower()]
+
+
+@lru_cache(8)
+def _pictures(root: Path, moment: int) -> dict[str, str]:
+    """Return where the pictures of a vault are, by path and by name; hidden folders have none.
+
+    :param moment: for which they are kept.
+    """
+    names: dict[str, str] = {}
+    for folder, folders, entries in os.walk(root):
+        folders[:] = [one for one in folders if not one.startswith(".")]
+        for name in entries:
+            if is_picture(name) and not name.startswith("."):
+                path = os.path.relpath(Path(folder, name), root)
+                names[normalize("NFC", path)] = path
+                names.setdefault(normalize("NFC", name), path)
+    return names
 
 
 # -- templates -------------------------------------------------------------------------

@@ -25,8 +25,9 @@ from rag.exceptions import UsageError
 from rag.support.memory_limits import limit_arenas
 from rag.web.access import Access, read_token, token_file
 from rag.web.app import Api, make_app
-from rag.web.gate import Gate, Limits, is_loopback
+from rag.web.gate import LIMITS, Gate, Limits, is_loopback
 from rag.web.pages import page_routes
+from rag.web.readers import Readers
 
 PORT = 7420
 _MOST = 256  # connections; of more, the one that has waited longest goes
@@ -65,7 +66,7 @@ class Server:
     :raises UsageError: when something else listens there.
     """
 
-    def __init__(self, config: RAGConfig, address: Address, limits: Limits | None = None) -> None:
+    def __init__(self, config: RAGConfig, address: Address, limits: Limits = LIMITS) -> None:
         self._socket = _listen(address)
         if address.socket is None:
             address = Address(address.host, self._socket.getsockname()[1])
@@ -74,7 +75,8 @@ class Server:
         self.access = Access(read_token(config.data_dir))
         self.library = Library(lambda: config)
         cookie = f"rag_{address.port}"
-        api = Api(self.library, self.access, cookie)
+        self._readers = Readers(self.library, limits.readers)
+        api = Api(self.library, self._readers, self.access, cookie)
         host = "" if address.socket else address.host
         gate = Gate(make_app(api, page_routes(api)), self.access, host, cookie, limits)
         self._server = _Uvicorn(uvicorn.Config(gate, http=_Protocol, **_SETTINGS))
@@ -91,7 +93,7 @@ class Server:
         :param on_start: is called once requests are answered.
         """
         limit_arenas()
-        self.library.load()
+        self._readers.load()
 
         async def serve() -> None:
             loop = asyncio.get_running_loop()
@@ -117,6 +119,7 @@ class Server:
         if self.address.socket:
             with suppress(OSError):
                 self.address.socket.unlink()
+        self._readers.close()
         self.library.close()
 
 
