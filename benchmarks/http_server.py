@@ -2,8 +2,9 @@
 
     python benchmarks/http_server.py [--notes 10000] [--seconds 60] [--rate 50] [--clients 8]
 
-The server runs by itself, as `rag serve --http` does. A latency counts from the moment at which a
-search was due, so that a server which falls behind shows it. Exit code 1 when a request failed.
+The server runs by itself, as `rag serve --http` does, then once more without processes that read
+for it. A latency counts from the moment at which a search was due, so that a server which falls
+behind shows it. Exit code 1 when a request failed.
 """
 
 import argparse
@@ -21,7 +22,7 @@ from pathlib import Path
 from statistics import quantiles
 from urllib.parse import quote
 
-from measuring import memory_of_tree
+from measuring import memory_of_tree, tree
 from vaults import make_vault, title_query
 
 _MB = 1 << 20
@@ -44,14 +45,24 @@ def main() -> int:
         environment["RAG_OLLAMA__ENABLED"] = "false"
         index = [sys.executable, "-m", "rag", "index", str(home / "vault"), "--quiet"]
         subprocess.run(index, env=environment, check=True)
-        with _server(environment, home) as (process, port, token):
-            return _measure_load(process, port, token, asked)
+        print(
+            f"{asked.rate:g} searches a second from {asked.clients} clients, {asked.notes:,} notes"
+        )
+        failed = 0
+        for readers in (None, 0):
+            with _server(environment, home, readers) as (process, port, token):
+                failed += _measure_load(process, port, token, asked)
+        return bool(failed)
 
 
 @contextmanager
-def _server(environment: dict[str, str], home: Path) -> Iterator[tuple[int, int, str]]:
-    """Yield the process, the port and the token of a server."""
-    command = [sys.executable, "-m", "rag", "serve", "--http", "--port", "0"]
+def _server(
+    environment: dict[str, str], home: Path, readers: int | None = None
+) -> Iterator[tuple[int, int, str]]:
+    """Yield the process, the port and the token of a server with so many readers."""
+    code = f"from rag.web import readers; readers.MOST = {readers}; " if readers is not None else ""
+    code += "from rag.__main__ import main; main()"
+    command = [sys.executable, "-c", code, "serve", "--http", "--port", "0"]
     process = subprocess.Popen(command, env=environment, cwd=home, stdout=subprocess.PIPE)
     try:
         assert process.stdout
@@ -84,11 +95,13 @@ def _measure_load(process: int, port: int, token: str, asked: argparse.Namespace
         thread.start()
     for thread in threads:
         thread.join()
-    cuts = quantiles(taken, n=100)
-    print(f"{count} searches, {asked.rate:g} a second from {asked.clients} clients")
-    print(f"p50 {cuts[49]:.1f} ms  p99 {cuts[98]:.1f} ms  longest {max(taken):.1f} ms")
-    print(f"memory {before:.0f} -> {memory_of_tree(process) / _MB:.0f} MB  failed {len(failed)}")
-    return bool(failed)
+    cuts, took = quantiles(taken, n=100), time.monotonic() - begin
+    print(
+        f"{len([*tree(process)])} processes: {count / took:.1f} done a second, p50"
+        f" {cuts[49]:.1f} ms, p99 {cuts[98]:.1f} ms, longest {max(taken):.1f} ms, {len(failed)} failed"
+        f", memory {before:.0f} -> {memory_of_tree(process) / _MB:.0f} MB"
+    )
+    return len(failed)
 
 
 def _search(connection: HTTPConnection, token: str, query: str, failed: list[str]) -> None:

@@ -122,16 +122,16 @@ class _Watch(threading.Thread):
 
 def memory_of_tree(process: int) -> int:
     """Return the resident bytes of a process and its descendants; what is shared counts once."""
-    return sum(map(_memory, _tree(process)))
+    return sum(map(_memory, tree(process)))
 
 
-def _tree(root: int) -> Iterator[int]:
+def tree(root: int) -> Iterator[int]:
     """Yield a process and all that descend from it, as far as they are still there."""
     yield root
     try:
         for thread in Path(f"/proc/{root}/task").iterdir():
             for child in (thread / "children").read_text().split():
-                yield from _tree(int(child))
+                yield from tree(int(child))
     except OSError:
         return
 

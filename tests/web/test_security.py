@@ -98,7 +98,7 @@ def test_a_link_that_nobody_opens_is_good_for_minutes(client, monkeypatch):
 
 
 def test_no_token_is_printed_whatever_goes_wrong(config, capfd, monkeypatch):
-    monkeypatch.setattr("rag.web.app.read_status", lambda *_: 1 / 0)
+    monkeypatch.setattr("rag.web.requests.read_status", lambda *_: 1 / 0)
     with serving(config) as client:
         link = client.server.link
         client.get(link.partition(str(client.port))[2])
@@ -218,7 +218,7 @@ def test_a_client_that_is_gone_stops_the_model(http_config, server):
 
 def test_an_answer_that_takes_too_long_is_given_up(http_config, monkeypatch):
     go_on = threading.Event()
-    monkeypatch.setattr("rag.web.app.read_status", lambda *_: go_on.wait(30))
+    monkeypatch.setattr("rag.web.requests.read_status", lambda *_: go_on.wait(30))
     with serving(http_config, Limits(answer=0.1)) as client:
         answer = client.get("/v1/status")
         go_on.set()

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Executor
 from functools import partial
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -23,10 +23,13 @@ from rag.answers.agreement import Progress
 from rag.answers.claims import outside_code
 from rag.answers.notices import marks_for
 from rag.answers.verification import BLANK, FENCE, Unit, UnitSplitter
-from rag.app.ask import AnswerReport
-from rag.app.chat import TurnReport
 from rag.exceptions import RAGError
 from rag.support.json_reports import to_json
+
+if TYPE_CHECKING:
+    from rag.app.ask import AnswerReport
+    from rag.app.chat import TurnReport
+    from rag.app.library import Library
 
 # The status of an error, by its kind; of others it is 500.
 _STATUS = {
@@ -67,11 +70,6 @@ class RequestError(RAGError):
 def encode(report: object) -> bytes:
     """Return a report, or an error, as the JSON object of schema 1."""
     return _json({"schema": 1, **to_json(report)})
-
-
-def json_response(content: bytes) -> Response:
-    """Return the answer that encoded JSON is."""
-    return Response(content, media_type="application/json")
 
 
 def error_response(error: RAGError, request: Request | None = None) -> Response:
@@ -145,6 +143,30 @@ def answered(
             raise
 
     return stream(run, pool, listener.is_gone.set)
+
+
+def ask(library: Library, asked: Any, listener: Listener) -> AnswerReport:
+    """Answer a question."""
+    from rag.app.ask import ask
+
+    with library.reader(is_fresh=False) as workspace:
+        return ask(
+            workspace,
+            asked,
+            on_text=listener.on_text,
+            on_progress=listener.on_progress,
+            on_piece=listener.on_piece,
+        )
+
+
+def chat(library: Library, asked: Any, listener: Listener) -> TurnReport:
+    """Answer a question of a conversation."""
+    from rag.app.chat import Chat
+
+    with Chat(library.config, asked) as conversation:
+        return conversation.ask(
+            asked.question, on_text=listener.on_text, on_progress=listener.on_progress
+        )
 
 
 class Listener:

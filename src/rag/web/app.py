@@ -1,13 +1,13 @@
 """The routes of the API: each takes a request of `rag.web.requests` and gives a report of
-`rag.app`."""
+`rag.app`. Nothing here imports what reads notes: that is done in other processes, by `Readers`."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -16,38 +16,50 @@ from starlette.responses import JSONResponse, RedirectResponse, Response, Stream
 from starlette.routing import Route
 
 from rag import __version__
-from rag.app.ask import AnswerReport
-from rag.app.ask import ask as answer
-from rag.app.chat import Chat, TurnReport
 from rag.app.library import Library
-from rag.app.notes import Limits, NoteReport, NotesReport, get_note, get_notes
-from rag.app.related import RelatedReport, related
-from rag.app.search import SearchReport, search
-from rag.app.status import StatusReport, read_status
-from rag.app.sync import SyncReport, sync
 from rag.app.watch_state import is_watched
-from rag.app.workspace import Workspace
 from rag.exceptions import RAGError
-from rag.web import requests
 from rag.web.access import COOKIE_SECONDS, Access
-from rag.web.answers import (
-    Listener,
-    RequestError,
-    answered,
-    encode,
-    error_response,
-    json_response,
-)
+from rag.web.answers import Listener, RequestError, answered, encode, error_response
 from rag.web.mcp import Endpoint
-from rag.web.openapi import describe
-from rag.web.readers import Readers
-from rag.web.requests import Operation
+from rag.web.readers import Readers, function_named
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from rag.app.ask import AnswerReport
+    from rag.app.chat import TurnReport
+
+Respond = Callable[[Request], Awaitable[Response]]
 _ANSWERS = 2  # at once; more only wait for each other
 _LOOK = 3.0  # seconds between two looks for changed notes
 _PAUSE, _LATEST = 0.5, 15.0  # without a request before one; after which nobody waits for a pause
-_LINES = 10_000  # of one note
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A route that takes a request and gives a report.
+
+    :param request: the name of its type in `rag.web.requests`.
+    :param work: the function that makes the report, as `module:name`.
+    :param is_streamed: whether it gives events, of which the last holds the report.
+    """
+
+    method: str
+    path: str
+    request: str
+    work: str
+    is_streamed: bool = False
+
+
+OPERATIONS = (
+    Operation("GET", "/v1/search", "Search", "rag.app.search:search"),
+    Operation("GET", "/v1/status", "Status", "rag.web.requests:status"),
+    Operation("POST", "/v1/notes:batch", "Batch", "rag.web.requests:notes"),
+    Operation("GET", "/v1/notes/{id}/related", "Related", "rag.app.related:related"),
+    Operation("GET", "/v1/notes/{id}", "Note", "rag.web.requests:note"),
+    Operation("POST", "/v1/ask", "Ask", "rag.web.answers:ask", True),
+    Operation("POST", "/v1/chat", "Chat", "rag.web.answers:chat", True),
+    Operation("POST", "/v1/index", "Index", "rag.app.sync:sync"),
+)
 
 
 class Api:
@@ -63,31 +75,21 @@ class Api:
         self._index_pool = ThreadPoolExecutor(1, "index")
         self._looked = 0.0
         self._look_timer: asyncio.TimerHandle | None = None
-        reading, answering, note = self._reading, self._answering, "/v1/notes/{id}"
-        self.operations = [
-            Operation("GET", "/v1/search", requests.Search, SearchReport, reading(search)),
-            Operation("GET", "/v1/status", requests.Status, StatusReport, reading(_status)),
-            Operation("POST", "/v1/notes:batch", requests.Batch, NotesReport, reading(_batch)),
-            Operation("GET", f"{note}/related", requests.Related, RelatedReport, reading(related)),
-            Operation("GET", note, requests.Note, NoteReport, reading(_note)),
-            Operation("POST", "/v1/ask", requests.Ask, AnswerReport, answering(self._ask), True),
-            Operation("POST", "/v1/chat", requests.Chat, TurnReport, answering(self._chat), True),
-            Operation("POST", "/v1/index", requests.Index, SyncReport, self._index),
-        ]
         mcp = Endpoint(library, ThreadPoolExecutor(_ANSWERS, "mcp"))
         self.routes = [
             Route("/health", self._health),
             Route("/open", self._open),
             Route("/openapi.json", self._openapi),
             Route("/mcp", mcp.answer, methods=["POST"]),
-            *(
-                Route(one.path.replace("{id}", "{id:path}"), one.handle, methods=[one.method])
-                for one in self.operations
-            ),
         ]
+        for one in OPERATIONS:
+            make = self._answering if one.is_streamed else self._reading
+            respond = self._indexing(one) if one.path == "/v1/index" else make(one)
+            path = one.path.replace("{id}", "{id:path}")
+            self.routes.append(Route(path, respond, methods=[one.method]))
 
-    async def read(self, work: Callable[[Workspace], T]) -> T:
-        """Return what work does with a reader of the newest snapshot; see `Readers.read`.
+    async def read(self, work: str, *given: Any) -> Any:
+        """Return what a function makes of the newest snapshot; see `Readers.read`.
 
         Whether notes changed is found out every few seconds, between two requests; not where a
         watcher does that.
@@ -98,7 +100,7 @@ class Api:
         due = max(_PAUSE, self._looked + _LOOK - loop.time())
         is_late = loop.time() - self._looked > _LATEST
         self._look_timer = loop.call_later(0 if is_late else due, self._begin_look)
-        return await self._readers.read(work)
+        return await self._readers.read(work, *given)
 
     def _begin_look(self) -> None:
         """Have a thread look for changed notes, and index them where they are few."""
@@ -112,59 +114,58 @@ class Api:
         self._looked = asyncio.get_running_loop().time()
         self._index_pool.submit(look)
 
-    def _reading(self, work: Callable[[Workspace, Any], object]) -> Callable[..., Any]:
+    def _reading(self, operation: Operation) -> Respond:
         """Return what responds with a report on the newest snapshot."""
 
-        async def respond(asked: Any) -> Response:
-            return json_response(await self.read(partial(_read, work, asked)))
+        async def respond(request: Request) -> Response:
+            given = await request.body() if operation.method == "POST" else request.query_params
+            named = {"note": request.path_params["id"]} if request.path_params else {}
+            names = operation.request, operation.work
+            report = await self.read("rag.web.requests:answer", *names, given, named)
+            return Response(report, media_type="application/json")
 
         return respond
 
-    def _answering(
-        self, work: Callable[[Any, Listener], AnswerReport | TurnReport]
-    ) -> Callable[..., Any]:
+    def _answering(self, operation: Operation) -> Respond:
         """Return what responds with the events of an answer."""
 
-        async def respond(asked: Any) -> Response:
+        async def respond(request: Request) -> Response:
+            asked = await asyncio.to_thread(self._parse, operation, await request.body())
+
             def run(listener: Listener) -> AnswerReport | TurnReport:
                 self._library.wait_for_answers()
-                return work(asked, listener)
+                return function_named(operation.work)(self._library, asked, listener)  # type: ignore[no-any-return]
 
             events = answered(run, asked.question, self._answer_pool)
             return StreamingResponse(events, media_type="text/event-stream")
 
         return respond
 
-    def _ask(self, asked: requests.Ask, to: Listener) -> AnswerReport:
-        with self._library.reader(is_fresh=False) as workspace:
-            return answer(
-                workspace,
-                asked,
-                on_text=to.on_text,
-                on_progress=to.on_progress,
-                on_piece=to.on_piece,
-            )
+    def _parse(self, operation: Operation, body: bytes) -> Any:
+        self._library.wait_for_notes()
+        from rag.web import requests
 
-    def _chat(self, asked: requests.Chat, to: Listener) -> TurnReport:
-        with Chat(self._library.config, asked) as chat:
-            return chat.ask(asked.question, on_text=to.on_text, on_progress=to.on_progress)
+        return requests.from_body(getattr(requests, operation.request), body)
 
-    async def _index(self, asked: requests.Index) -> Response:
-        def run() -> SyncReport:
-            self._library.wait_for_notes()
-            return sync(self._library.config, asked)
+    def _indexing(self, operation: Operation) -> Respond:
+        async def respond(request: Request) -> Response:
+            def run() -> bytes:
+                asked = self._parse(operation, body)
+                return encode(function_named(operation.work)(self._library.config, asked))
 
-        loop = asyncio.get_running_loop()
-        report = await loop.run_in_executor(self._index_pool, run)
-        self._looked = 0.0
-        return json_response(encode(report))
+            body, loop = await request.body(), asyncio.get_running_loop()
+            report = await loop.run_in_executor(self._index_pool, run)
+            self._looked = 0.0
+            return Response(report, media_type="application/json")
+
+        return respond
 
     async def _health(self, request: Request) -> Response:
         """Return that the server is up; nothing of the notes."""
         return JSONResponse({"schema": 1, "status": "ok", "version": __version__})
 
-    def _openapi(self, request: Request) -> Response:  # in a thread: it reads all types
-        return JSONResponse(describe(self.operations))
+    async def _openapi(self, request: Request) -> Response:
+        return JSONResponse(await self.read("rag.web.openapi:describe", OPERATIONS))
 
     async def _open(self, request: Request) -> Response:
         """Give a browser that opens a one-time link its cookie."""
@@ -175,22 +176,6 @@ class Api:
         name, value = self._cookie, self._access.cookie
         reply.set_cookie(name, value, COOKIE_SECONDS, httponly=True, samesite="strict")
         return reply
-
-
-def _read(work: Callable[[Workspace, T], object], asked: T, workspace: Workspace) -> bytes:
-    return encode(work(workspace, asked))
-
-
-def _status(workspace: Workspace, asked: requests.Status) -> StatusReport:
-    return read_status(workspace.config, asked.links, asked.vectors)
-
-
-def _batch(workspace: Workspace, asked: requests.Batch) -> NotesReport:
-    return get_notes(workspace.config, asked.notes, limits=Limits(asked.lines))
-
-
-def _note(workspace: Workspace, asked: requests.Note) -> NoteReport:
-    return get_note(workspace.config, asked.note, limits=Limits(_LINES))
 
 
 def make_app(api: Api, pages: Sequence[Route] = ()) -> Starlette:

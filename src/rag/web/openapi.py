@@ -15,7 +15,8 @@ from typing import Any
 from rag import __version__
 from rag.app.arguments import model_of
 from rag.support.json_reports import HIDDEN, INLINE, NULLABLE, OPTIONAL, mark_of
-from rag.web.requests import Operation, is_repeated
+from rag.web import requests
+from rag.web.app import Operation
 
 Schema = dict[str, Any]
 _REF = "#/components/schemas/"
@@ -34,8 +35,8 @@ _ERROR: Schema = {
 }
 
 
-def describe(operations: Iterable[Operation]) -> Schema:
-    """Return the OpenAPI description of some routes."""
+def describe(workspace: object, operations: Iterable[Operation]) -> Schema:
+    """Return the OpenAPI description of some routes; no notes are read for it."""
     schemas: dict[str, Schema] = {
         "Error": {"type": "object", "properties": {"schema": {"const": 1}, "error": _ERROR}}
     }
@@ -52,21 +53,26 @@ def describe(operations: Iterable[Operation]) -> Schema:
 
 
 def _operation(operation: Operation, schemas: dict[str, Schema]) -> Schema:
+    request = getattr(requests, operation.request)
+    module, _, work = operation.work.partition(":")
+    returned = getattr(import_module(module), work).__annotations__["return"]
+    report = class_named(returned, sys.modules[module])
+    assert report
     gives = "events; `done` holds the report" if operation.is_streamed else "the report"
     media = "text/event-stream" if operation.is_streamed else "application/json"
     described: Schema = {
-        "operationId": operation.request.__name__.lower(),
-        "description": _described(operation.request),
+        "operationId": operation.request.lower(),
+        "description": _described(request),
         "responses": {
-            "200": _content(_report(operation.report, schemas), media, description=gives),
+            "200": _content(_report(report, schemas), media, description=gives),
             "default": _content({"$ref": f"{_REF}Error"}, description="what went wrong"),
         },
     }
-    schema = model_of(operation.request).model_json_schema()
+    schema = model_of(request).model_json_schema()
     if operation.method == "POST":
         return {**described, "requestBody": _content(schema, required=True)}
     described["parameters"] = [
-        {"name": name, "in": "query", "schema": _TEXTS if is_repeated(held) else held}
+        {"name": name, "in": "query", "schema": _TEXTS if requests.is_repeated(held) else held}
         for name, held in schema.get("properties", {}).items()
     ]
     if "{id}" in operation.path:

@@ -13,19 +13,16 @@ import threading
 import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from functools import partial
+from importlib import import_module
+from typing import Any
 
 from rag.app.library import Library
 from rag.exceptions import RAGError
 from rag.support.memory_limits import limit_arenas
 from rag.support.processes import PythonProcess, Say, may_start, processors, take_orders
 
-if TYPE_CHECKING:
-    from rag.app.workspace import Workspace
-
-T = TypeVar("T")
-MOST = min(2, processors())  # a third waits for the engine's locks and for memory
+MOST = 2 if processors() > 1 else 0  # each takes memory for all that a search imports
 _TRIES = 2
 _LONGEST = 120.0  # seconds, after which a reader hangs
 
@@ -40,7 +37,7 @@ class Readers:
         self._library, self._count = library, count if may_start() else 0
         self._pool = ThreadPoolExecutor(self._count or 2, "read")
         self._of_thread = threading.local()
-        self._processes = set[PythonProcess]()
+        self.processes = set[PythonProcess]()
         self._is_closed = False
 
     def load(self) -> None:
@@ -48,56 +45,54 @@ class Readers:
         if not self._count:
             self._library.load()
         for _ in range(self._count):
-            self._pool.submit(self._order, None)
+            self._pool.submit(self._order)
 
-    async def read(self, work: Callable[[Workspace], T]) -> T:
-        """Do something with a reader of the newest snapshot.
+    async def read(self, work: str, *given: Any) -> Any:
+        """Return what a function makes of a workspace with the newest snapshot.
 
-        :param work: can be pickled, as what it returns and raises can.
+        :param work: the function, as `module:name`.
+        :param given: its other arguments; as what it returns and raises, they can be pickled.
         """
-        loop, read = asyncio.get_running_loop(), self._order if self._count else self._read
-        return cast("T", await loop.run_in_executor(self._pool, read, work))
+        read = self._order if self._count else partial(_read, self._library)
+        return await asyncio.get_running_loop().run_in_executor(self._pool, read, work, *given)
 
     def close(self) -> None:
         """End all processes, whatever they do."""
         self._is_closed = True
-        for process in self._processes:
+        for process in [*self.processes]:
             process.process.kill()
         self._pool.shutdown(cancel_futures=True)
-        for process in self._processes:
+        for process in self.processes:
             process.close()
 
-    def _read(self, work: Callable[[Workspace], T]) -> T:
-        return _read(self._library, work)
-
-    def _order(self, work: Callable[[Workspace], Any] | None) -> Any:
+    def _order(self, *work: Any) -> Any:
         """Return what a process answers; each thread of the pool has its own."""
         for _ in range(_TRIES):
-            with suppress(EOFError, OSError):
-                process = getattr(self._of_thread, "process", None) or self._start()
-                try:
-                    process.order((self._library.looked_at, self._library.changed, work))
-                    if not process.answers.poll(_LONGEST):
-                        raise EOFError
-                    answer = process.answer()
-                except (EOFError, OSError):
-                    self._of_thread.process = None
-                    self._processes.discard(process)
+            try:
+                answer = self._answer((self._library.looked_at, self._library.changed, work))
+            except (EOFError, OSError):  # it has ended, it hangs, or none can be started
+                if process := vars(self._of_thread).pop("process", None):
+                    self.processes.discard(process)
                     process.close()
-                    raise
-                if isinstance(answer, Exception):
-                    raise answer
-                return answer
+                continue
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
         raise RAGError("the notes could not be read", hint="`rag doctor` checks the index.")
 
-    def _start(self) -> PythonProcess:
-        if self._is_closed:
+    def _answer(self, order: object) -> Any:
+        own = self._of_thread
+        if not hasattr(own, "process"):
+            if self._is_closed:
+                raise EOFError
+            own.process = PythonProcess(__name__, serve.__name__)
+            self.processes.add(own.process)
+            own.process.order(self._library.config)
+            own.process.answer()
+        own.process.order(order)
+        if not own.process.answers.poll(_LONGEST):
             raise EOFError
-        process = self._of_thread.process = PythonProcess(__name__, serve.__name__)
-        self._processes.add(process)
-        process.order(self._library.config)
-        process.answer()
-        return process
+        return own.process.answer()
 
 
 def serve() -> None:
@@ -109,11 +104,12 @@ def serve() -> None:
             limit_arenas()
             libraries.append(Library(lambda: order, looks=False))
             libraries[0].wait_for_notes()
+            function_named("rag.web.parts:results")  # which is imported
             return None
         library = libraries[0]
         library.looked_at, library.changed, work = order
         try:
-            return _read(library, work) if work else None
+            return _read(library, *work) if work else None
         except RAGError:
             raise
         except Exception:
@@ -123,7 +119,13 @@ def serve() -> None:
     take_orders(answer)
 
 
-def _read(library: Library, work: Callable[[Workspace], T]) -> T:
+def _read(library: Library, work: str, *given: Any) -> Any:
     library.wait_for_notes()
     with library.reader(is_fresh=False) as workspace:
-        return work(workspace)
+        return function_named(work)(workspace, *given)
+
+
+def function_named(name: str) -> Callable[..., Any]:
+    """Return a function, which is imported."""
+    module, _, function = name.partition(":")
+    return getattr(import_module(module), function)  # type: ignore[no-any-return]

@@ -1,24 +1,29 @@
-"""What each route takes: the requests of `rag.app.arguments`, and what only HTTP has."""
+"""What each route takes: the requests of `rag.app.arguments`, and what only HTTP has; and how those
+who read notes answer it. pydantic is imported with it, and what reads notes."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, TypeVar, cast
 
 from pydantic import Field
 from starlette.datastructures import QueryParams
-from starlette.requests import Request
-from starlette.responses import Response
 
 from rag.app import arguments
 from rag.app.arguments import Arguments, Name, Text, check, model_of
+from rag.app.notes import Limits, NoteReport, NotesReport, get_note, get_notes
 from rag.app.requests import ChatRequest, SyncRequest
+from rag.app.status import StatusReport, read_status
+from rag.app.workspace import Workspace
 from rag.exceptions import ArgumentError
+from rag.web.answers import encode
+from rag.web.readers import function_named
 
 T = TypeVar("T")
+_LINES = 10_000  # of one note
 
 
 @dataclass(frozen=True)
@@ -100,28 +105,39 @@ class Index(Arguments, SyncRequest):
     prune: Annotated[bool, Field(description="forget notes of empty or missing folders")] = False
 
 
-@dataclass(frozen=True)
-class Operation:
-    """What a route takes and gives.
+def answer(
+    workspace: Workspace,
+    request: str,
+    work: str,
+    given: QueryParams | bytes,
+    named: Mapping[str, str],
+) -> bytes:
+    """Return the report on a request, as JSON.
 
-    :param respond: is given the request.
-    :param is_streamed: whether it gives events, of which the last holds the report.
+    :param request: the name of its type.
+    :param work: the name of the function that makes the report.
+    :param given: the query of an address, or a body.
+    :param named: what else the address says.
     """
+    kind: type[Any] = globals()[request]
+    if isinstance(given, bytes):
+        return encode(function_named(work)(workspace, from_body(kind, given)))
+    return encode(function_named(work)(workspace, from_query(kind, given, **named)))
 
-    method: str
-    path: str
-    request: type
-    report: type
-    respond: Callable[[Any], Awaitable[Response]]
-    is_streamed: bool = False
 
-    async def handle(self, request: Request) -> Response:
-        """Answer a request."""
-        if self.method == "POST":
-            return await self.respond(from_body(self.request, await request.body()))
-        in_path = request.path_params
-        named = {"note": in_path["id"]} if in_path else {}
-        return await self.respond(from_query(self.request, request.query_params, **named))
+def status(workspace: Workspace, asked: Status) -> StatusReport:
+    """Read the state of the index."""
+    return read_status(workspace.config, asked.links, asked.vectors)
+
+
+def notes(workspace: Workspace, asked: Batch) -> NotesReport:
+    """Read several notes."""
+    return get_notes(workspace.config, asked.notes, limits=Limits(asked.lines))
+
+
+def note(workspace: Workspace, asked: Note) -> NoteReport:
+    """Read a note."""
+    return get_note(workspace.config, asked.note, limits=Limits(_LINES))
 
 
 def from_query(kind: type[T], params: QueryParams, **more: Any) -> T:

@@ -75,8 +75,8 @@ class Server:
         self.access = Access(read_token(config.data_dir))
         self.library = Library(lambda: config)
         cookie = f"rag_{address.port}"
-        self._readers = Readers(self.library, limits.readers)
-        api = Api(self.library, self._readers, self.access, cookie)
+        self.readers = Readers(self.library, limits.readers)
+        api = Api(self.library, self.readers, self.access, cookie)
         host = "" if address.socket else address.host
         gate = Gate(make_app(api, page_routes(api)), self.access, host, cookie, limits)
         self._server = _Uvicorn(uvicorn.Config(gate, http=_Protocol, **_SETTINGS))
@@ -93,7 +93,7 @@ class Server:
         :param on_start: is called once requests are answered.
         """
         limit_arenas()
-        self._readers.load()
+        self.readers.load()
 
         async def serve() -> None:
             loop = asyncio.get_running_loop()
@@ -119,7 +119,7 @@ class Server:
         if self.address.socket:
             with suppress(OSError):
                 self.address.socket.unlink()
-        self._readers.close()
+        self.readers.close()
         self.library.close()
 
 

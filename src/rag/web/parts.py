@@ -1,0 +1,176 @@
+"""The parts of the page, which readers make of what was asked, and pictures of the vaults."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from bisect import bisect_right
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache, lru_cache
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Any
+from unicodedata import normalize
+
+from jinja2 import Environment, FunctionLoader
+from markupsafe import Markup, escape
+from starlette.datastructures import QueryParams
+
+from rag.app.index_state import FILE, OBSIDIAN, link_to
+from rag.app.notes import Limits, NoteReport, get_note
+from rag.app.related import related as find_related
+from rag.app.requests import RelatedRequest
+from rag.app.search import search
+from rag.app.status import read_status
+from rag.app.workspace import Workspace
+from rag.exceptions import NotFoundError, RAGError
+from rag.search.matching_line import excerpt
+from rag.search.results import QueryFilters, SearchResult
+from rag.support.regular_files import open_file
+from rag.text.messages import visible
+from rag.vault.markdown import page_starts
+from rag.web import requests
+from rag.web.markdown import PICTURES, is_picture, note_address, render
+from rag.web.pages import all_texts, read_file
+
+_SNIPPET = 220  # characters
+_LIMITS = Limits(lines=10_000, bytes=1 << 20)
+_LARGEST_PICTURE = 20 << 20  # bytes
+_NAMES_KEPT = 30.0  # seconds
+
+
+def results(workspace: Workspace, language: str, params: QueryParams) -> str:
+    """Return the results of a search; without one, the newest notes."""
+    asked = requests.from_query(requests.Search, params)
+    if not asked.query.strip() and asked.filters is None:
+        asked = replace(asked, filters=QueryFilters(paths=["**"]))
+    return str(_parts(language).results(search(workspace, asked)))
+
+
+def note(workspace: Workspace, language: str, params: QueryParams) -> str:
+    """Return a note, at the line that was named or that its name names."""
+    name, vault, line = (params.get(one, "") for one in ("note", "in", "line"))
+    report = _find(workspace, name, vault)
+    row = report.note.row
+    whole = get_note(workspace.config, f"{row.vault}/{row.path}", limits=_LIMITS)
+    at = int(line) if line.isdecimal() else report.line_start if report.part else 0
+    page = render(whole.lines, row.vault, row.path)
+    template = workspace.state.uri
+    if template in ("", FILE, OBSIDIAN):
+        template = "vscode://file{path}:{line}"
+    uris = {"obsidian": OBSIDIAN, "editor": template}
+    on_page = bisect_right(page_starts(whole.lines), at - 1) if at else 0
+    opens = {name: link_to(uri, whole.file, at or 1, page=on_page) for name, uri in uris.items()}
+    return str(_parts(language).note(whole, page, at, opens))
+
+
+def _find(workspace: Workspace, name: str, vault: str) -> NoteReport:
+    """Return what is called so, in a vault first."""
+    if vault:
+        with suppress(RAGError):
+            return get_note(workspace.config, name, [vault], limits=Limits(0))
+    return get_note(workspace.config, name, limits=Limits(0))
+
+
+def related(workspace: Workspace, language: str, params: QueryParams) -> str:
+    """Return the notes related to one."""
+    asked = RelatedRequest(params.get("note", ""), top_k=6)
+    return str(_parts(language).related(find_related(workspace, asked)))
+
+
+def filters(workspace: Workspace, language: str, params: QueryParams) -> str:
+    """Return the vaults, tags and times that can be chosen."""
+    return str(
+        _parts(language).filters(*([*workspace.count_notes(kind)] for kind in ("vaults", "tags")))
+    )
+
+
+def status(workspace: Workspace, language: str, params: QueryParams) -> str:
+    """Return the state of the index."""
+    return str(_parts(language).status(read_status(workspace.config)))
+
+
+# -- pictures --------------------------------------------------------------------------
+
+
+def picture(workspace: Workspace, note: str, name: str) -> tuple[bytes, str]:
+    """Return a picture of the vault of a note, and its kind: by its path from the note or from the
+    vault, or by its name, as Obsidian finds it."""
+    holder = get_note(workspace.config, note, limits=Limits(0)).note
+    root, folder = holder.root, Path(holder.row.path).parent
+    missing = NotFoundError("the vault has no such picture")
+    names = _pictures(root, int(time.monotonic() / _NAMES_KEPT))
+    wanted = (os.path.normpath(folder / name), os.path.normpath(name), Path(name).name)
+    path = next((names[one] for one in wanted if one in names), "")
+    file = root / path
+    try:
+        if not path or not file.resolve().is_relative_to(root.resolve()):
+            raise missing
+        with open_file(file) as stream:
+            content = stream.read(_LARGEST_PICTURE + 1)
+    except OSError as error:
+        raise missing from error
+    if len(content) > _LARGEST_PICTURE:
+        raise NotFoundError("the picture is too large to be shown")
+    return content, PICTURES[file.suffix.lower()]
+
+
+@lru_cache(8)
+def _pictures(root: Path, moment: int) -> dict[str, str]:
+    """Return where the pictures of a vault are, by path and by name; hidden folders have none.
+
+    :param moment: for which they are kept.
+    """
+    names: dict[str, str] = {}
+    for folder, folders, entries in os.walk(root):
+        folders[:] = [one for one in folders if not one.startswith(".")]
+        for name in entries:
+            if is_picture(name) and not name.startswith("."):
+                path = os.path.relpath(Path(folder, name), root)
+                names[normalize("NFC", path)] = path
+                names.setdefault(normalize("NFC", name), path)
+    return names
+
+
+# -- templates -------------------------------------------------------------------------
+
+
+@cache
+def _templates() -> Environment:
+    """Return the templates: what they write is escaped, and every character of it seen."""
+    made = Environment(
+        loader=FunctionLoader(read_file),
+        autoescape=True,
+        finalize=lambda value: visible(value) if type(value) is str else value,
+        trim_blocks=True,
+    )
+    made.globals["address"] = note_address
+    made.filters |= {
+        "coded": _coded,
+        "count": lambda text, count: text.replace("{n}", f"{count:,}"),
+        "folders": lambda place: " / ".join([place[0], *Path(place[1]).parts[:-1]]),
+        "pairs": lambda names: [(one, one) for one in names],
+        "snippet": _snippet,
+    }
+    return made
+
+
+@cache
+def _parts(language: str) -> Any:
+    return _templates().get_template("parts.html").make_module({"t": all_texts()[language]})
+
+
+def _coded(text: str) -> Markup:
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(visible(text)))))
+
+
+def _snippet(hit: SearchResult, searched: str) -> Markup:
+    """Return the words of a result that match, marked, and those around them."""
+    text, spans = excerpt(hit, searched, _SNIPPET)
+    cuts: Iterable[int] = [0, *chain.from_iterable(spans), len(text)]
+    parts = [escape(text[start:end].replace("`", "")) for start, end in pairwise(cuts)]
+    parts[1::2] = [Markup("<mark>{}</mark>").format(part) for part in parts[1::2]]
+    return Markup("").join(parts)
