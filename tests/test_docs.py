@@ -106,24 +106,13 @@ def test_the_page_of_benchmarks_is_made_of_their_results(monkeypatch):
     assert page(results) == (DOCS / "benchmarks.md").read_text("utf-8")
 
 
-def test_the_plug_in_of_the_query_page_is_found_by_name(tmp_path, monkeypatch):
+def test_the_plug_in_of_the_query_page_is_found_by_name(install):
     from rag.query import QueryBundle, create_classifier, create_transformer, transformer_names
 
     page = DOCS / "query.md"
     [project] = [tomllib.loads(code) for code in blocks(page, "toml")]
     [source] = [code for code in blocks(page, "python") if ">>> " not in code]
-    info = tmp_path / "site" / "rag_acronyms-1.0.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: rag-acronyms\nVersion: 1.0\n")
-    groups = project["project"]["entry-points"].items()
-    lines = [
-        line
-        for group, entries in groups
-        for line in (f"[{group}]", *(f"{name} = {value}" for name, value in entries.items()))
-    ]
-    (info / "entry_points.txt").write_text("\n".join(lines))
-    (tmp_path / "site" / "rag_acronyms.py").write_text(source)
-    monkeypatch.syspath_prepend(tmp_path / "site")
+    install("rag-acronyms", project["project"]["entry-points"], rag_acronyms=source)
 
     assert transformer_names()[-1] == "acronyms"
     made = create_transformer("acronyms").transform(QueryBundle(query_str="renew TLS"))

@@ -129,6 +129,11 @@ class TestQueryTransforms:
             [1.0, 1 / 61 / expected, 1 / 62 / expected]
         )
 
+    def test_what_is_there_stays_in_front_and_is_not_added_again(self):
+        kept = item("b", score=0.25)
+        fused = self.step(Shelf(item("a"), kept)).execute([kept], QUERY)
+        assert [(one.content, one.score) for one in fused] == [("b", 0.25), ("a", 1.0)]
+
     def test_a_transformer_without_queries_leaves_the_one_there_is(self):
         class Nothing:
             def transform(self, query):

@@ -1,7 +1,7 @@
 """Documents of several kinds, in English and Japanese, and what is asked of them.
 
 In `documents.txt` a document begins with `=== path | title`, a PDF with the program that makes it,
-too; a page with `--- heading`. Most documents have one or two neighbours on nearly the same subject.
+too; a page with `--- heading`. Most documents have one or two neighbours on nearly one subject.
 """
 
 import json

@@ -127,36 +127,33 @@ def test_a_conversation_that_another_process_holds_is_not_waited_for_long(talk, 
     assert notice == "this conversation cannot be kept: it is being written by another process"
 
 
+OWN_STEPS = """
+from rag.context import PipelineStep, filter_step
+
+def _turned(items, query):
+    return [i.model_copy(update={'score': 1 - i.score}) for i in items]
+
+def _fails(items, query):
+    raise OSError('no disk')
+
+def no_drafts():
+    return filter_step('no drafts', lambda item: 'draft' not in item.metadata.get('tags', []))
+
+def turn():
+    return PipelineStep('turn', _turned)
+
+def fail():
+    return PipelineStep('fail', _fails)
+"""
+
+
 class TestOwnSteps:
     """Entry points of the group `rag.steps`, of a distribution that is really there."""
 
     @pytest.fixture(autouse=True)
-    def distribution(self, tmp_path, monkeypatch) -> None:
-        site = tmp_path / "site"
-        (site / "own-1.0.dist-info").mkdir(parents=True)
-        (site / "own-1.0.dist-info" / "METADATA").write_text("Name: own\nVersion: 1.0\n")
-        (site / "own-1.0.dist-info" / "entry_points.txt").write_text(
-            "[rag.steps]\n"
-            + "".join(
-                f"{n} = own_steps_of_tests:{n}\n" for n in ("turn", "fail", "one", "no_drafts")
-            )
-        )
-        (site / "own_steps_of_tests.py").write_text(
-            "from rag.context import PipelineStep, filter_step\n"
-            "def _turned(items, query):\n"
-            "    return [i.model_copy(update={'score': 1 - i.score}) for i in items]\n"
-            "def _fails(items, query):\n"
-            "    raise OSError('no disk')\n"
-            "def _first(items, query):\n"
-            "    return [i for i in items if i.metadata.get('rank', 1) == 1]\n"
-            "def _is_no_draft(item):\n    return 'draft' not in item.metadata.get('tags', [])\n"
-            "def no_drafts():\n"
-            "    return filter_step('no drafts', _is_no_draft)\n"
-            "def one():\n    return PipelineStep('one', _first)\n"
-            "def turn():\n    return PipelineStep('turn', _turned)\n"
-            "def fail():\n    return PipelineStep('fail', _fails)\n"
-        )
-        monkeypatch.syspath_prepend(str(site))
+    def distribution(self, install) -> None:
+        steps = {n: f"own_steps_of_tests:{n}" for n in ("turn", "fail", "no_drafts")}
+        install("own", {"rag.steps": steps}, own_steps_of_tests=OWN_STEPS)
 
     def asked(self, settings: RAGConfig, *names: str, question: str = QUESTION) -> Any:
         config = replace(settings, ask=AskConfig(steps=list(names)))
