@@ -11,9 +11,8 @@ from machines import Machine
 from qdrant_server import QdrantServer
 from rag.app.requests import SyncRequest
 from rag.app.sync import sync
-from rag.app.vaults import remove_vault
 from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig, StoreConfig
-from rag.exceptions import IndexingError, LockedError, UsageError
+from rag.exceptions import IndexingError, LockedError
 from rag.indexing.reports import RunReport
 from rag.indexing.run import IndexRun
 from rag.indexing.server import take_over
@@ -99,50 +98,12 @@ def writes(server: QdrantServer) -> int:
 # -- after a run that ended ------------------------------------------------------------
 
 
-def test_after_a_whole_run_nothing_is_written_anew(desk, laptop, folder, server):
-    index(desk, folder)
-    before = writes(server)
-    report = index(laptop, folder, take_over=True)
-    assert writes(server) == before
-    assert not report.touched
-    assert Machine(laptop).head().machine == Machine(laptop).id
-
-
 def test_only_what_changed_is_written_by_the_successor(desk, laptop, folder, points, age):
     index(desk, folder)
     (folder / "note 3.md").write_text("# Another\n\nThis one is new.\n", "utf-8")
     report = index(laptop, folder, take_over=True)
     assert (report.vaults["work"].changed, report.chunks) == (1, 12)
     assert points(desk) == points(laptop)
-
-
-def test_the_former_owner_is_refused_and_can_take_it_back(
-    desk, laptop, folder, server, points, age
-):
-    index(desk, folder)
-    edit(folder, age)
-    index(laptop, folder, take_over=True)
-    before = writes(server)
-    with pytest.raises(UsageError, match="writes this index, since 20"):
-        index(desk, folder)
-    assert writes(server) == before
-    report = index(desk, folder, take_over=True)
-    assert writes(server) == before and not report.touched
-    with pytest.raises(UsageError, match="writes this index, since 20"):
-        index(laptop, folder)
-    assert points(desk) == points(laptop)
-
-
-def test_elsewhere_nothing_is_registered_and_no_vault_removed(desk, laptop, folder, write_notes):
-    index(desk, folder)
-    other = write_notes("other", {"a.md": "# A\n\nText.\n"})
-    with pytest.raises(UsageError, match="writes this index"):
-        index(laptop, other)
-    with pytest.raises(UsageError, match="writes this index"):
-        index(laptop, folder, rebuild=True)
-    with pytest.raises(UsageError, match="writes this index"):
-        remove_vault(laptop, "work")
-    assert not (laptop.data_dir / "vaults.json").exists()
 
 
 # -- after a run that did not end ------------------------------------------------------
