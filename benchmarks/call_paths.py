@@ -19,6 +19,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 import rag
+from measuring import environment
 from rag.cli.app import run
 
 SOURCE = str(Path(rag.__file__).parent)
@@ -66,9 +67,7 @@ def _quietly(*arguments: str) -> int:
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        os.environ.update(
-            HOME=folder, RAG_DATA_DIR=str(home / "data"), RAG_OLLAMA__ENABLED="false", RAG_WARM="0"
-        )
+        os.environ.update(environment(home, RAG_EMBEDDING__PROVIDER="auto"))
         (home / "notes").mkdir()
         for name, text in NOTES.items():
             note = home / "notes" / name

@@ -22,7 +22,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 
-from measuring import Measured, measure
+from measuring import Measured, environment, measure
 from rag.config import RAGConfig, StoreConfig, load_config
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST
@@ -121,16 +121,10 @@ def _bare(config: RAGConfig, remote: RAGConfig) -> float:
 
 
 def _copy(remote: RAGConfig, home: Path) -> Measured:
-    environment = {
-        **os.environ,
-        "HOME": str(home),
-        "RAG_STORE__URL": remote.store.url,
-        "RAG_STORE__COLLECTION": remote.store.collection,
-        "RAG_STORE__TIMEOUT": "300",
-        "RAG_WARM": "0",
-    }
+    store = {"URL": remote.store.url, "COLLECTION": remote.store.collection, "TIMEOUT": 300}
+    variables = environment(home, **{f"RAG_STORE__{name}": value for name, value in store.items()})
     command = [sys.executable, "-m", "rag", "index", "--to-server", "--quiet"]
-    took = measure(command, environment, home, LIMIT)
+    took = measure(command, variables, home, LIMIT)
     if took.code:
         raise SystemExit(took.output)
     return took

@@ -10,14 +10,13 @@ with. The index holds no embeddings; docs/benchmarks.md has other programs.
 """
 
 import argparse
-import os
 import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
 
-from measuring import Measured, measure
+from measuring import Measured, environment, measure
 from vaults import BYTES, make_vault, title_query
 
 SOURCES = Path(__file__).resolve().parents[1] / "src"
@@ -54,25 +53,15 @@ class Place:
     """One version of the program, with a warm process of its own."""
 
     def __init__(self, home: Path, sources: Path) -> None:
-        runtime = home / "run"
-        runtime.mkdir(mode=0o700, parents=True)
-        outside = {n: v for n, v in os.environ.items() if not n.startswith(("RAG_", "PYTHON"))}
-        own = {"HOME": home, "RAG_DATA_DIR": home / "data", "XDG_RUNTIME_DIR": runtime}
         self.folder = home
-        self.environment = {
-            **outside,
-            **{name: str(value) for name, value in own.items()},
-            "PYTHONPATH": str(sources),
-            "RAG_EMBEDDING__PROVIDER": "none",
-            "RAG_OLLAMA__ENABLED": "false",
-        }
+        self.environment = environment(home, PYTHONPATH=sources, RAG_WARM="1")
 
     def run(self, *arguments: str, warm: bool = True) -> Measured:
         """Run a command of the program; without any, Python alone."""
         line = ["-m", "rag", *arguments] if arguments else ["-c", "pass"]
-        environment = self.environment | ({} if warm else {"RAG_WARM": "0"})
+        variables = self.environment | ({} if warm else {"RAG_WARM": "0"})
         run = measure(
-            [sys.executable, *line], environment, self.folder, _LIMIT, arguments[:1] == ("index",)
+            [sys.executable, *line], variables, self.folder, _LIMIT, arguments[:1] == ("index",)
         )
         if run.code:
             raise SystemExit(run.output)

@@ -20,6 +20,17 @@ _SAMPLE = 0.05  # seconds between two looks at the memory of a process tree
 _POLL = 0.002
 
 
+def environment(home: Path, **variables: object) -> dict[str, str]:
+    """Return the environment of a user whose all lies in one folder, without models or a warm
+    process unless `variables` name them."""
+    outside = {n: v for n, v in os.environ.items() if not n.startswith(("RAG_", "XDG_"))}
+    runtime = home / "run"
+    runtime.mkdir(mode=0o700, parents=True, exist_ok=True)
+    own = {"HOME": home, "RAG_DATA_DIR": home / "data", "XDG_RUNTIME_DIR": runtime, "RAG_WARM": "0"}
+    none = {"RAG_EMBEDDING__PROVIDER": "none", "RAG_OLLAMA__ENABLED": "false"}
+    return outside | {name: str(value) for name, value in {**own, **none, **variables}.items()}
+
+
 class TooLong(Exception):
     """A process that was stopped at its limit."""
 

@@ -39,15 +39,14 @@ its comparison in one run; `--help` says what it takes.
 - `quality.py`: ranking beside bm25s and SQLite FTS5; `--meaning FOLDER` with the built-in model
 - `right_first.py`: the right note first in seven languages, and nothing where there is nothing
 - `hostile_replies.py`: false sentences that the checker of answers lets pass
-- `answers.py`: quoted answers, refusals, calibration; `fit_answers.py` fits them to a reader
+- `answers.py`: quoted answers, refusals, calibration
 - `related.py`: hidden links among related notes
 - `scores.py`: calibration of scores, and silence
 - `costs.py`, `call_paths.py`: commands in turns with another checkout; functions that run
 - `http_server.py`, `watching.py`: the server under load; the watcher, idle and in a burst
 - `copying.py`: `rag index --to-server` beside the bare server
-- `documents.py`: a first index of notes and PDF files beside the bare reader of these
 - `ocr.py`: how much of 20 scanned pages in each of English and Japanese is read
-- `crash.py`, `faults`: kills; power cuts, damage, full disks, attackers
+- `faults`: kills, power cuts, damage, full disks, attackers (`make faults`)
 """
 
 

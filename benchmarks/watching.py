@@ -23,6 +23,7 @@ from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
+from measuring import environment
 from rag.app.watch_state import read_watcher
 from rag.config import RAGConfig, load_config
 from rag.exceptions import RAGError
@@ -75,14 +76,7 @@ class Bench:
         self._base, self._vault = base, base / "vault"
         make_vault(self._vault, notes, notes * _BYTES / 1e6)
         self._notes = sorted(self._vault.rglob("*.md"))
-        variables = {
-            "HOME": str(base),
-            "RAG_DATA_DIR": str(base / "data"),
-            "RAG_WARM": "0",
-            "RAG_EMBEDDING__PROVIDER": "ollama",
-            "RAG_OLLAMA__ENABLED": "false",
-        }
-        os.environ.update(variables)
+        os.environ.update(environment(base))
         os.chdir(base)
         self._config = load_config()
         self._process: subprocess.Popen[bytes] | None = None

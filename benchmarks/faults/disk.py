@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from faults import Row
+from measuring import environment
 from rag.support.disk_space import copy_tree
 from vaults import make_vault
 
@@ -66,6 +67,12 @@ class _Disk:
         return self.path / "data"
 
     @property
+    def environment(self) -> dict[str, str]:
+        return environment(
+            self.vault.parent, RAG_DATA_DIR=self.data, RAG_EMBEDDING__PROVIDER="auto"
+        )
+
+    @property
     def free(self) -> int:
         facts = os.statvfs(self.path)
         return facts.f_bavail * facts.f_frsize
@@ -88,7 +95,7 @@ class _Disk:
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run the program on its index."""
         command = [sys.executable, "-m", "rag", *arguments]
-        return subprocess.run(command, env=_environment(self), capture_output=True, text=True)
+        return subprocess.run(command, env=self.environment, capture_output=True, text=True)
 
     def note(self, trial: str, ran: subprocess.CompletedProcess[str], why: str) -> None:
         self.failed += bool(why)
@@ -99,11 +106,6 @@ class _Disk:
         found = Row(f"{self.kind}: {what}", tries, self.failed, self.first_failure or note)
         self.failed, self.first_failure = 0, ""
         return found
-
-
-def _environment(disk: _Disk) -> dict[str, str]:
-    ours = {"RAG_DATA_DIR": str(disk.data), "RAG_WARM": "0", "RAG_OLLAMA__ENABLED": "false"}
-    return {**os.environ, **ours, "HOME": str(disk.vault.parent)}
 
 
 @contextmanager
@@ -211,7 +213,7 @@ def _measure(disk: _Disk) -> int:
     before = most = disk.free
     command = [sys.executable, "-m", "rag", "index", "-q", str(disk.vault)]
     silent = subprocess.DEVNULL
-    with subprocess.Popen(command, env=_environment(disk), stdout=silent, stderr=silent) as process:
+    with subprocess.Popen(command, env=disk.environment, stdout=silent, stderr=silent) as process:
         while process.poll() is None:
             most = min(most, disk.free)
             time.sleep(0.001)

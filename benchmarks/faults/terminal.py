@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from faults import Row
+from measuring import environment
 
 # Sequences that the program itself never writes, so that what is found came from a name.
 SEQUENCES = (
@@ -120,15 +121,6 @@ def leaks(shown: str) -> list[str]:
     return found + _UNSEEN.findall(_OWN.sub(lambda own: "\n" * ("\n" in own[0]), shown))
 
 
-def _environment(folder: Path, **variables: str) -> dict[str, str]:
-    """Return the environment of a user whose all lies in one folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    own = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
-    own |= {"HOME": str(folder), "RAG_DATA_DIR": str(folder / "data"), "RAG_WARM": "0"}
-    own |= {"XDG_RUNTIME_DIR": str(folder), "RAG_OLLAMA__ENABLED": "false"}
-    return own | variables
-
-
 def _rag(
     folder: Path, env: Mapping[str, str], *arguments: str
 ) -> subprocess.CompletedProcess[bytes]:
@@ -143,7 +135,7 @@ def _rag(
 
 
 def rows(room: Path) -> Iterator[Row]:
-    env = _environment(room, RAG_OLLAMA__CHAT_MODEL="model \x1b[2J\u202e\nFORGED")
+    env = environment(room, RAG_OLLAMA__CHAT_MODEL="model \x1b[2J\u202e\nFORGED")
     vault, failed, note, count = write_vault(room / "vaults"), 0, "", 0
     tried = commands(vault)
     for command in tried:

@@ -382,7 +382,7 @@ WITH_MEANING = AnswerWeights(
     bias=-1.96,
     threshold=0.4,
 )
-# By `benchmarks/fit_answers.py`, for the reader that is shipped.
+# By `training/fit_answers.py`, for the reader that is shipped.
 WITH_READER = AnswerWeights(
     units={
         "near": 0.82,

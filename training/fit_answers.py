@@ -1,6 +1,6 @@
 """Fit what the evidence of a unit counts for once a reader has read it: `WITH_READER`.
 
-    python benchmarks/fit_answers.py --meaning FOLDER
+    PYTHONPATH=src:benchmarks python training/fit_answers.py --meaning FOLDER
 
 The tuning half of questions/answers.jsonl is asked as answers.py asks it, with the reader that the
 program has; the weights of the choice are fitted by conditional logistic regression, each drawn
