@@ -97,9 +97,9 @@ def _measure_load(process: int, port: int, token: str, asked: argparse.Namespace
         thread.join()
     cuts, took = quantiles(taken, n=100), time.monotonic() - begin
     print(
-        f"{len([*tree(process)])} processes: {count / took:.1f} done a second, p50"
-        f" {cuts[49]:.1f} ms, p99 {cuts[98]:.1f} ms, longest {max(taken):.1f} ms, {len(failed)} failed"
-        f", memory {before:.0f} -> {memory_of_tree(process) / _MB:.0f} MB"
+        f"{len([*tree(process)])} processes: {count / took:.1f} done a second,"
+        f" p50 {cuts[49]:.1f} ms, p99 {cuts[98]:.1f} ms, longest {max(taken):.1f} ms,"
+        f" {len(failed)} failed, memory {before:.0f} -> {memory_of_tree(process) / _MB:.0f} MB"
     )
     return len(failed)
 
