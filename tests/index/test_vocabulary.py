@@ -1,4 +1,4 @@
-"""`Vocabulary`: the words of the notes, by their beginnings and by their likeness."""
+"""The words of the notes, by their beginnings and by their likeness."""
 
 import string
 import uuid
@@ -9,22 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.index.catalog import Vocabulary
+from rag.index.catalog import CatalogTables
 from rag.index.manifest import Manifest
 from rag.index.note_rows import ChunkKey, NoteRow
 
 
 @pytest.fixture
-def words() -> Iterator[Vocabulary]:
+def words() -> Iterator[CatalogTables]:
     with Manifest.empty() as manifest:
-        yield manifest.vocabulary
+        yield manifest.catalogue
 
 
 def near(*vocabulary: str, to: str) -> list[str]:
     """Return what a vocabulary of these words offers for a word."""
     with Manifest.empty() as manifest:
-        manifest.vocabulary.add(vocabulary)
-        return list(manifest.vocabulary.near(to))
+        manifest.catalogue.add_words(vocabulary)
+        return list(manifest.catalogue.words_near(to))
 
 
 # -- what is known ---------------------------------------------------------------------
@@ -36,8 +36,8 @@ def near(*vocabulary: str, to: str) -> list[str]:
 @given(st.sets(st.text("abé%_日𠮷", min_size=1, max_size=4)), st.text("abé%_日𠮷", max_size=2))
 def test_exactly_the_words_with_the_prefix_are_found(known, prefix):
     with Manifest.empty() as manifest:
-        manifest.vocabulary.add(known)
-        found = manifest.vocabulary.starting_with(prefix)
+        manifest.catalogue.add_words(known)
+        found = manifest.catalogue.words_starting(prefix)
     assert found == sorted(word for word in known if word.startswith(prefix))
 
 
@@ -45,10 +45,10 @@ def test_exactly_the_words_with_the_prefix_are_found(known, prefix):
 
 
 def test_a_part_of_a_word_is_found_wherever_it_stands(words):
-    words.add(["クイックスイッチャー"])
+    words.add_words(["クイックスイッチャー"])
     for part in ("クイック", "スイッチ", "チャー"):
-        assert [*words.around(part)]
-    assert not [*words.around("スイッチング")]
+        assert [*words.words_around(part)]
+    assert not [*words.words_around("スイッチング")]
 
 
 # -- by their likeness -----------------------------------------------------------------
@@ -67,11 +67,11 @@ def test_the_nearest_word_comes_first():
 
 def test_of_equally_near_words_a_note_s_name_comes_first():
     with Manifest.empty() as manifest:
-        manifest.vocabulary.add(["canvases", "canvas"])
-        assert list(manifest.vocabulary.near("canvass")) == ["canvases", "canvas"]
+        manifest.catalogue.add_words(["canvases", "canvas"])
+        assert list(manifest.catalogue.words_near("canvass")) == ["canvases", "canvas"]
         chunks = [ChunkKey(str(uuid.UUID(int=1)), bytes(16))]
         manifest.commit_write([NoteRow("work", "Canvas.md", "", 1, 1, False, b"", chunks)])
-        assert list(manifest.vocabulary.near("canvass")) == ["canvas", "canvases"]
+        assert list(manifest.catalogue.words_near("canvass")) == ["canvas", "canvases"]
 
 
 def test_no_more_than_five_words_are_offered():

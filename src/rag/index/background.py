@@ -135,7 +135,7 @@ class Background:
 def read_background(manifest: Manifest | None) -> Background | None:
     """Return what the model of an index makes of the texts; `None` where the index has no
     embeddings, or nobody asked the model."""
-    embedded = read_embedded(manifest) if manifest else None
+    embedded = read_embedded(manifest)
     if manifest is None or embedded is None:
         return None
     if shipped := _shipped(embedded.space):

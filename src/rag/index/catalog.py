@@ -28,6 +28,7 @@ CREATE INDEX cards ON notes (modified, id, title) WHERE length(chunks) > 0;
 """
 TAGS = "tags"
 _VALUES = "SELECT value, id FROM facts WHERE field = ?"
+_COUNTED = "SELECT value, count(*) FROM facts WHERE field = ? GROUP BY value"
 _SAMPLE = 100  # notes of a tag, by which its neighbours are told
 _MOST_TERMS, _MOST_STATED = 20, 200  # that values are looked for by, and values
 # Shorter words have too many neighbours; in longer ones two slips are as likely as one is in
@@ -44,7 +45,10 @@ _Near = tuple[int, bool, bool, float, str]
 
 
 class CatalogTables:
-    """What notes have."""
+    """What notes have, and the words that they hold.
+
+    :param db: the manifest's connection.
+    """
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
@@ -56,7 +60,7 @@ class CatalogTables:
 
     def tags(self) -> dict[str, int]:
         """Return every tag with the number of notes that have it, sorted."""
-        return dict(self._counted(TAGS))
+        return dict(self._db.execute(_COUNTED, (TAGS,)))
 
     def has_tag(self, tag: str) -> bool:
         """Return whether a note has exactly this tag."""
@@ -99,13 +103,9 @@ class CatalogTables:
         :param field: return its values in their place.
         """
         if field:
-            return self._counted(field) if field != TAGS else []
+            return [*self._db.execute(_COUNTED, (field,))] if field != TAGS else []
         query = "SELECT field, count(DISTINCT id) FROM facts WHERE field != ? GROUP BY field"
         return [*self._db.execute(query, (TAGS,))]
-
-    def _counted(self, field: str) -> list[tuple[str, int]]:
-        query = "SELECT value, count(*) FROM facts WHERE field = ? GROUP BY value"
-        return [*self._db.execute(query, (field,))]
 
     # -- notes -------------------------------------------------------------------------
 
@@ -163,39 +163,25 @@ class CatalogTables:
         )
         return [*rows]
 
+    # -- words -------------------------------------------------------------------------
 
-# -- words -----------------------------------------------------------------------------
-
-
-class Vocabulary:
-    """Reads and extends the table `words` of a manifest, and knows the notes' names.
-
-    :param db: the manifest's connection.
-    """
-
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
-
-    def add(self, words: Iterable[str]) -> None:
+    def add_words(self, words: Iterable[str]) -> None:
         """Add words, those that are there already too."""
         with transaction(self._db):
             self._db.executemany("INSERT OR IGNORE INTO words VALUES (?)", ((w,) for w in words))
 
-    def starting_with(self, prefix: str) -> list[str]:
+    def words_starting(self, prefix: str) -> list[str]:
         """Return the words that begin with `prefix`, in alphabetical order."""
-        rows = self._db.execute(
-            "SELECT word FROM words WHERE word >= ? AND word < ? ORDER BY word",
-            (prefix, prefix + "\U0010ffff"),
-        )
-        return [word for (word,) in rows]
+        query = "SELECT word FROM words WHERE word >= ? AND word < ? ORDER BY word"
+        return self._column(query, prefix, prefix + "\U0010ffff")
 
-    def around(self, part: str) -> Iterator[str]:
-        """Yield the words of katakana in which `part` stands."""
-        find = "SELECT word FROM words WHERE word BETWEEN ? AND ? AND instr(word, ?)"
-        return (word for (word,) in self._db.execute(find, (*_KATAKANA, part)))
+    def words_around(self, part: str) -> list[str]:
+        """Return the words of katakana in which `part` stands."""
+        query = "SELECT word FROM words WHERE word BETWEEN ? AND ? AND instr(word, ?)"
+        return self._column(query, *_KATAKANA, part)
 
-    def near(self, word: str) -> Iterator[str]:
-        """Yield the words that `word` may be a slip of, the likeliest first.
+    def words_near(self, word: str) -> list[str]:
+        """Return the words that `word` may be a slip of, the likeliest first.
 
         A slip adds, drops or changes a letter, or swaps two neighbours (optimal string
         alignment distance); in words of four letters none is changed. Of words of as many slips
@@ -204,12 +190,12 @@ class Vocabulary:
         """
         slips = 0 if len(word) < _ONE_SLIP else 1 if len(word) < _TWO_SLIPS else 2
         if not slips:
-            return
+            return []
         nearest = self._nearest(word, slips, word[0])
         # Few slips are in the first letter; most often this spares reading all words.
         if not nearest or nearest[0][0] > 1:
             nearest = self._nearest(word, slips)
-        yield from (near for *_, near in nearest[:_MAX_NEAR])
+        return [near for *_, near in nearest[:_MAX_NEAR]]
 
     def _nearest(self, word: str, slips: int, beginning: str = "") -> list[_Near]:
         """Return the words with some beginning that another may be a slip of."""
@@ -232,8 +218,7 @@ class Vocabulary:
         )
 
     def _is_name(self, word: str) -> bool:
-        query = "SELECT 1 FROM names WHERE key = ?"
-        return self._db.execute(query, (word,)).fetchone() is not None
+        return bool(self._column("SELECT 1 FROM names WHERE key = ?", word))
 
 
 def _is_changed(word: str, near: str) -> bool:

@@ -97,9 +97,9 @@ class Embedded:
         return self.share < _NEARLY_ALL
 
 
-def read_embedded(manifest: Manifest) -> Embedded | None:
+def read_embedded(manifest: Manifest | None) -> Embedded | None:
     """Return what a manifest says of the embeddings; `None` when there are none."""
-    facts = json.loads(manifest.get(_KEY) or "{}")
+    facts = json.loads((manifest and manifest.get(_KEY)) or "{}")
     if not facts:
         return None
     of_space = {item.name: facts.pop(item.name) for item in fields(Space) if item.name in facts}

@@ -23,7 +23,7 @@ from uuid import UUID
 from rag.index import catalog as catalog_tables
 from rag.index import links as link_tables
 from rag.index import note_rows
-from rag.index.catalog import TAGS, CatalogTables, Vocabulary
+from rag.index.catalog import TAGS, CatalogTables
 from rag.index.links import LinkTables, link_key, spelling_key
 from rag.index.note_rows import (
     CHUNK,
@@ -254,13 +254,8 @@ class Manifest(Closing):
         return [str(UUID(bytes=chunk)) for (blob,) in rows for chunk in _chunk_ids(blob)]
 
     @property
-    def vocabulary(self) -> Vocabulary:
-        """The words of the notes."""
-        return Vocabulary(self._db)
-
-    @property
     def catalogue(self) -> CatalogTables:
-        """What the notes have: tags and front matter values."""
+        """What the notes have: tags, front matter values, words."""
         return CatalogTables(self._db)
 
     @property
@@ -290,9 +285,9 @@ class Manifest(Closing):
                 self._db.execute("DELETE FROM notes WHERE vault = ? AND path = ?", (vault, path))
 
     def add_words(self, words: Collection[str]) -> None:
-        """Add words to the vocabulary, those that are there already too."""
+        """Add words of the notes, those that are there already too."""
         if words:
-            Vocabulary(self._own()).add(words)
+            CatalogTables(self._own()).add_words(words)
 
     def set_vault(self, name: str, root: str) -> None:
         """Record where a vault's notes are."""

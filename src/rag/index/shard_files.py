@@ -61,16 +61,6 @@ def is_fixed(file: str) -> bool:
     return Path(segment, "id_tracker.mappings").exists()
 
 
-def dense_size(shard: Path, name: str) -> int | None:
-    """Return the size of a shard's dense vectors of that name, `None` when it has none.
-
-    :raises FileNotFoundError: when there is no shard.
-    """
-    config = json.loads((shard / CONFIG).read_text("utf-8"))
-    size: int | None = config.get("vectors", {}).get(name, {}).get("size")
-    return size
-
-
 def write_checksums(folder: Path, before: Path | None = None) -> None:
     """Write down what the files of a folder hold.
 

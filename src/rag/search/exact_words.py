@@ -24,7 +24,7 @@ from rag.text.exact_forms import (
     holds_runs,
     weigh_pairs,
 )
-from rag.text.ngrams import WORD_WEIGHT
+from rag.text.ngrams import RUN, WORD_WEIGHT
 
 EXACT, PAIRS = "exact", "pairs"  # fields of explanations beside the lexical ones
 READ = 25  # texts that are looked at; for each result that is wanted two, if those are more
@@ -111,7 +111,7 @@ def _gain(form: Form, place: Place, rarity: Rarity) -> float:
     exact, named = WEIGHTS.identifier if is_identifier else WEIGHTS.exact, WEIGHTS.named
     if form.alone:
         exact, named = WEIGHTS.alone, WEIGHTS.alone_named
-    weight = max(rarities) * (WORD_WEIGHT if form.is_run else 1.0)
+    weight = max(rarities) * (WORD_WEIGHT if RUN.match(form.text) else 1.0)
     return (exact + named * is_named) * (sum(rarities) if is_identifier else weight)
 
 

@@ -157,8 +157,7 @@ def excess_of(
     :param vectors: of the sentences of each; `embedding`: of the query, if it is searched by
         meaning.
     """
-    manifest = store.manifest()
-    embedded = read_embedded(manifest) if manifest else None
+    embedded = read_embedded(store.manifest())
     if background is None or embedding is None or embedded is None:
         return None
     many, few = (math.sqrt(2.0 * math.log(max(1, n))) for n in (_MANY, embedded.embedded))

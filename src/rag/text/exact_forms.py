@@ -83,11 +83,6 @@ class Form:
     alone: bool
     search: Callable[[str], re.Match[str] | None] | None = None
 
-    @property
-    def is_run(self) -> bool:
-        """Whether it is of a script that puts no space between words."""
-        return RUN.match(self.text) is not None
-
     def is_in(self, text: str) -> bool:
         """Return whether a text in lower case holds the form."""
         at = text.find(self.text)

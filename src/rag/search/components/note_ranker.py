@@ -221,7 +221,16 @@ class NoteLoader(OverStore):
         query, store, shown = retrieval.query, self.document_store, list[Hit]()
         wanted, points = max(query.top_k, query.depth), {**retrieval.read}
         limit = query.top_k if query.unranked else max(wanted, _WEIGHED)
-        hits = list_notes(store, query) if query.unranked else _ranked(retrieval)
+        if query.unranked:
+            hits = list_notes(store, query)
+        else:
+            hits = rank_notes(retrieval.candidates, query)
+        if retrieval.plain:
+            best = rank_notes(retrieval.plain, query)[0]
+            keys = [hit.id if query.chunks else hit.note for hit in hits]
+            place = keys.index(best.id if query.chunks else best.note)
+            first = min(place, min(query.top_k, WEIGHTS.kept) - 1)
+            hits.insert(first, hits.pop(place)._replace(kept=True))
         for start in range(0, len(hits), limit):
             batch = hits[start : start + limit]
             if len(shown) == limit:
@@ -246,18 +255,6 @@ class NoteLoader(OverStore):
                     shown.append(hit)
         retrieval = replace(retrieval, hits=shown[:wanted], beyond=shown[wanted:])
         return {"documents": retrieval.documents, "retrieval": retrieval}
-
-
-def _ranked(retrieval: Retrieval) -> list[Hit]:
-    """Return all hits, best first, since some may turn out to be duplicates."""
-    query, hits = retrieval.query, rank_notes(retrieval.candidates, retrieval.query)
-    if retrieval.plain:
-        best = rank_notes(retrieval.plain, query)[0]
-        keys = [hit.id if query.chunks else hit.note for hit in hits]
-        at = keys.index(best.id if query.chunks else best.note)
-        first = min(at, min(query.top_k, WEIGHTS.kept) - 1)
-        hits.insert(first, hits.pop(at)._replace(kept=True))
-    return hits
 
 
 def _order_ties_by_language(hits: list[Hit], text: str) -> None:

@@ -65,7 +65,8 @@ def find_unknown(
 
     :param filters: a correction is in a note which they let through.
     """
-    vocabulary, held, text = manifest.vocabulary, store.frequencies().holds, cleaned(parsed.text)
+    words_of, held = manifest.catalogue, store.frequencies().holds
+    text = cleaned(parsed.text)
     loans = KATAKANA_WORD.findall(text)
     # Numbers as short as those of dates and times are in few notes, and that tells nothing.
     words = [
@@ -80,14 +81,14 @@ def find_unknown(
     unheld = [word for word in dict.fromkeys([*words, *loans]) if not held(_dimension(word))]
     for word in unheld[:_MOST_UNKNOWN]:
         # Part of a longer loan word is found by its characters.
-        around = vocabulary.around(word) if word in loans else ()
+        around = words_of.words_around(word) if word in loans else ()
         if word in as_written or any(held(_dimension(loan)) for loan in around):
             continue
         if any(held(beside_dimension(field, stem(word))) for field in (PROPERTIES, ADDRESSES)):
             beside.append(word)
         else:
             # One number is no slip of another.
-            near[word] = [*vocabulary.near(word)] if word.isalpha() else []
+            near[word] = words_of.words_near(word) if word.isalpha() else []
     corrections: dict[str, str] = {}
     missing: dict[str, NearWord | None] = {}
     if near:

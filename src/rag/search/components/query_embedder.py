@@ -33,16 +33,10 @@ _BY_MEANING = "no note holds a word of it: it is searched by meaning alone"
 _PARTLY = "{:,} of {:,} chunks have embeddings: the others {} {}"
 
 
-def embedded_in(store: BaseDocumentStore) -> Embedded | None:
-    """Return what an index says of its embeddings; `None` where it has none."""
-    manifest = store.manifest()
-    return read_embedded(manifest) if manifest else None
-
-
 def embeddings_for(store: BaseDocumentStore, config: ModelsConfig) -> EmbeddingProvider:
     """Return who embeds the queries of an index: whoever made its embeddings, unless the settings
     say it. No server is asked where it has embeddings."""
-    return embedding_provider(config, maker(embedded_in(store)))
+    return embedding_provider(config, maker(read_embedded(store.manifest())))
 
 
 @component
@@ -84,14 +78,15 @@ class QueryEmbedder(SearchComponent):
             embeddings, or of another model.
         :raises ConnectionError: in these modes, when no server gives one.
         """
-        wanted, embedded, variants = query.mode, embedded_in(self.document_store), query.variants
-        vector, background, share, read = None, None, 1.0, query.meant[:_READ]
+        manifest, wanted, variants = self.document_store.manifest(), query.mode, query.variants
+        embedded, read = read_embedded(manifest), query.meant[:_READ]
+        vector, background, share = None, None, 1.0
         try:
             mode, notice = self._gate(query.meant, wanted, embedded)
             if embedded and mode != SearchMode.LEXICAL:
                 share = embedded.share if mode == SearchMode.HYBRID else 1.0
                 vector, variants, lacking = self._embed(query, read, mode, embedded)
-                background = read_background(self.document_store.manifest())
+                background = read_background(manifest)
                 by_meaning = wanted == SearchMode.AUTO and query.missing and query.is_strange
                 mode = SearchMode.DENSE if by_meaning else mode
                 long = _LONG if read != query.meant else ""
@@ -124,22 +119,19 @@ class QueryEmbedder(SearchComponent):
         """
         if mode == SearchMode.LEXICAL:
             return mode, ""
+        error: RAGError | None = None
         if embedded is None or not embedded.embedded:
-            error: RAGError = IndexUnavailableError(
+            error = IndexUnavailableError(
                 f"{mode} search needs embeddings, and this index holds none",
                 hint="Run `rag index`. Search by words: --mode lexical.",
             )
         elif not self.embeddings.is_configured:
             message = f"{mode} search needs {self.embeddings.lacking}"
             error = ConfigError(message, hint="Search by words: --mode lexical.")
-        else:
-            return self._fitting(text, mode, embedded)
-        if mode == SearchMode.AUTO:
-            return SearchMode.LEXICAL, ""
-        raise error
-
-    def _fitting(self, text: str, mode: str, embedded: Embedded) -> tuple[str, str]:
-        """Do as `_gate`, of an index with embeddings and a model that is configured."""
+        if error or embedded is None:
+            if mode == SearchMode.AUTO or error is None:
+                return SearchMode.LEXICAL, ""
+            raise error
         is_fit = embedded.space.is_configured(self.embeddings)
         if not is_fit and not self._is_given:  # somebody else may have embedded it meanwhile
             self.embeddings.close()

@@ -287,7 +287,7 @@ def words_beginning(
     found: list[str] = []
     for prefix in dict.fromkeys(prefixes) if manifest else ():
         assert manifest
-        words = manifest.vocabulary.starting_with(fold_accents(cleaned(prefix)))
+        words = manifest.catalogue.words_starting(fold_accents(cleaned(prefix)))
         room = MOST_WORDS - len(found)
         if len(words) > room:
             stands_for = f'"{brief(prefix)}*" stands for {plural(len(words), "word")}'

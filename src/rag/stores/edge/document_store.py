@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,7 +14,7 @@ import qdrant_edge as qe
 
 from rag.config import StoreConfig
 from rag.exceptions import REBUILD_INDEX, IndexUnavailableError
-from rag.index.shard_files import SEGMENTS, dense_size, first_cut
+from rag.index.shard_files import CONFIG, SEGMENTS, first_cut
 from rag.index.snapshots import POINTS, SHARD, IndexDirectory, IndexSnapshot, damaged_index
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.points import DENSE, SPARSE, Fields, Filter, Point, Search
@@ -268,8 +269,12 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
     def embedding_dim(self) -> int | None:
         with self.mutex:
             snapshot = None if self.reads_work else self._hold()
-            home = self.directory.work if self.reads_work else snapshot and snapshot.path
-            return dense_size(home / SHARD, DENSE) if home else None
+            if not (snapshot or self.reads_work):
+                return None
+            home = snapshot.path if snapshot else self.directory.work
+            config = json.loads((home / SHARD / CONFIG).read_text("utf-8"))
+            size: int | None = config.get("vectors", {}).get(DENSE, {}).get("size")
+            return size
 
     # -- writing points ----------------------------------------------------------------
 

@@ -101,13 +101,13 @@ def openable(shard: Path, tables: Mapping[str, bytes]) -> Iterator[Path]:
     shard = shard.absolute()
     is_ours = all(os.access(path, os.W_OK) for path in (shard, shard / CONFIG) if path.exists())
     is_writable = is_ours and free_room(shard) >= _HOLES
-    is_linked = _is_apart(shard, tables) if is_writable else _is_only_read
     places = _places() if not is_writable else (MEMORY,) if tables else ()
     for place in places:
         with suppress(OSError), ExitStack() as stack:
             folder = stack.enter_context(
                 TemporaryDirectory(prefix=LINKED, dir=place, ignore_cleanup_errors=True)
             )
+            is_linked = _is_apart(shard, tables) if is_writable else _is_only_read
             _mirror(str(shard), folder, tables, is_linked)
             if free_room(folder) < _HOLES:
                 continue
