@@ -24,7 +24,6 @@ from rag.search.query import CHUNKS_PER_NOTE, Hit, Query
 from rag.search.results import QueryFilters, SearchResult
 from rag.search.run import to_result
 from rag.search.understanding.phrases import SubjectWord, notes_holding, subject_words
-from rag.stores.base.batch import Batch
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.support.month_names import MONTHS
 from rag.text.bm25 import text_terms
@@ -168,7 +167,7 @@ def newest_first(
     store: BaseDocumentStore, notes: Collection[str], filters: Filter | None = None
 ) -> list[str]:
     """Return the ids of those notes that filters let through, the newest first."""
-    first_chunks_of = one_of("file_id", Batch(sorted(notes)))
+    first_chunks_of = one_of("file_id", sorted(notes))
     newest = store.newest(all_of([filters, first_chunks_of, _FIRST]), max(1, len(notes)))
     return [candidate.note for candidate in newest]
 
@@ -315,7 +314,7 @@ def count_stated(
     if not values_of or len(values_of) > _MOST_NOTES:
         return None
     understood = understand(store, "", filters, lists=True)
-    chosen = all_of([understood.filters, one_of("file_id", Batch(sorted(values_of)))])
+    chosen = all_of([understood.filters, one_of("file_id", sorted(values_of))])
     ids = [candidate.id for candidate in first_chunks(store, chosen, [*values_of])]
     notes = []
     for document in store.get_documents(ids):

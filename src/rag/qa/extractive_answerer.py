@@ -18,7 +18,7 @@ from rag.answers.quotation.selection import Passage, choose
 from rag.answers.quotation.units import Kind, QuotableUnit, quotable_units
 from rag.clients.factory import read
 from rag.qa.answer import Answer, Place, Quote
-from rag.search.components import OverStore
+from rag.search.components import SearchComponent
 from rag.search.query import Hit, Retrieval
 from rag.search.results import SearchResult
 from rag.search.run import to_result, to_results
@@ -128,17 +128,19 @@ def _nearness(
 
 
 @component
-class QuotationAnswerer(OverStore):
+class QuotationAnswerer(SearchComponent):
     """Answer a question by quoting what speaks of it most in the notes that were found.
 
     :param document_store: where the notes are.
     :param top_k: how many quotations there are at most.
     """
 
+    kept = ("document_store", "top_k")
+
     def __init__(self, document_store: BaseDocumentStore, top_k: int = 3) -> None:
         if top_k < 1:
             raise ValueError("top_k must be at least 1")
-        OverStore.__init__(self, document_store, top_k)
+        self.document_store, self.top_k = document_store, top_k
 
     @component.output_types(quotations=Quotations)
     def run(self, retrieval: Retrieval) -> dict[str, Quotations]:

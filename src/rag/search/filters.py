@@ -9,7 +9,6 @@ from typing import Any
 from rag.exceptions import UsageError
 from rag.index.manifest import Manifest
 from rag.search.results import QueryFilters, SearchResult
-from rag.stores.base.batch import Batch
 from rag.text.messages import brief
 from rag.text.tokenizer import name_key
 from rag.vault import normalize_tags
@@ -53,13 +52,10 @@ def all_of(conditions: Iterable[Filter | None]) -> Filter | None:
 
 
 def one_of(field: str, values: Sequence[str]) -> Filter:
-    """Return the filter for documents whose `meta.field` is one of `values`.
-
-    A `Batch` stays one: Haystack does not copy it.
-    """
+    """Return the filter for documents whose `meta.field` is one of `values`."""
     if len(values) == 1:
         return _condition(field, "==", values[0])
-    return _condition(field, "in", values if isinstance(values, Batch) else list(values))
+    return _condition(field, "in", list(values))
 
 
 def none_of(condition: Filter | None) -> Filter | None:

@@ -29,14 +29,12 @@ class SearchComponent:
 
 
 class OverStore(SearchComponent):
-    """A component that reads a store; `top_k` is that of a query unless a component says otherwise,
-    and is kept so that stored pipelines can be read."""
+    """A component that reads a store."""
 
-    kept = ("document_store", "top_k")
+    kept = ("document_store",)
 
-    def __init__(self, document_store: BaseDocumentStore, top_k: int = 10) -> None:
+    def __init__(self, document_store: BaseDocumentStore) -> None:
         self.document_store = document_store
-        self.top_k = top_k
 
 
 def _plain(value: Any) -> Any:

@@ -19,7 +19,6 @@ from rag.query.values import value_test
 from rag.search.filters import Filter, all_of, build_qdrant_filters, day, days, none_of, one_of
 from rag.search.results import QueryFilters
 from rag.search.understanding.phrases import Found, Occurrences
-from rag.stores.base.batch import Batch
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.bm25 import pieces
 from rag.text.messages import brief, plural
@@ -171,7 +170,7 @@ def _bearing(manifest: Manifest | None, field: str, value: str) -> list[str]:
 
 
 def _of_notes(ids: Iterable[str]) -> Filter:
-    return one_of("file_id", Batch(sorted({*ids})))
+    return one_of("file_id", sorted({*ids}))
 
 
 def _left_out(parsed: ParsedQuery) -> Iterator[str]:

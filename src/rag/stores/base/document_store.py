@@ -258,11 +258,11 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
     def close(self) -> None:
         """Release files and connections; unpublished writes are lost, save those on a server."""
         with self.mutex, ExitStack() as stack:
+            stack.callback(self._close_reader)
             if self._writing is not None:
                 stack.enter_context(self._writing)
-            stack.callback(self._close_reader)
-            self._writing = None
-            self.release()
+                self._writing = None
+                self.release()
 
     def _close_reader(self) -> None:
         for opened in (self._manifest, self._frequencies, self._snapshot):

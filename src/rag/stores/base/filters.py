@@ -4,7 +4,7 @@
 |---|---|
 | `==`, `!=` | text, number, boolean, `None` (missing, null or empty), list (same members) |
 | `>`, `>=`, `<`, `<=` | numbers, ISO dates and date-times; `None` matches nothing |
-| `in`, `not in` | lists or batches of what `==` takes; `in []` matches nothing, `not in []` all |
+| `in`, `not in` | lists of what `==` takes; `in []` matches nothing, `not in []` all |
 | `AND`, `OR`, `NOT` | any depth; `NOT` is true when not all of its conditions hold |
 
 On a field that holds a list, `==` and `in` hold when one member matches, as in Qdrant.
@@ -19,7 +19,6 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from rag.stores.base.batch import Batch
 from rag.stores.base.points import DENSE, FALSE_FIELDS, TRUE_FIELDS, Filter
 
 _TOP_LEVEL = ("id", "content", "blob", "score")
@@ -85,9 +84,9 @@ def _comparison(node: dict[str, Any]) -> Filter:
     if operator == "!=":
         return {"must_not": [_equal(key, value)]}
     if operator in ("in", "not in"):
-        if not isinstance(value, (list, Batch)):
+        if not isinstance(value, list):
             raise TypeError(f"'{operator}' needs a list, not {value!r}")
-        member = _any_of(key, list(value))
+        member = _any_of(key, value)
         return member if operator == "in" else {"must_not": [member]}
     if operator in _RANGES:
         return _range(key, operator, value)
