@@ -157,7 +157,7 @@ def test_a_note_is_named_by_title_alias_and_file_name(manifest):
     row = note("ops/roll-back.md", title="Rolling back", aliases=["Undo", "巻き戻し"], id="1")
     manifest.commit_write([row, note("other.md", id="2")])
     for name in ("Rolling back", "Undo", "巻き戻し", "roll-back"):
-        assert manifest.links.named(name) == ["1"]
+        assert manifest.catalogue.named(name) == ["1"]
 
 
 @rows(
@@ -167,7 +167,7 @@ def test_a_note_is_named_by_title_alias_and_file_name(manifest):
 )
 def test_case_width_composition_and_white_space_of_a_name_do_not_matter(manifest, name):
     manifest.commit_write([note("café.md", title="Rolling  Back", aliases=["プラグイン"], id="1")])
-    assert manifest.links.named(name) == ["1"]
+    assert manifest.catalogue.named(name) == ["1"]
 
 
 # -- facts -----------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from functools import cache
 from itertools import product
 
 from rag.index.note_rows import transaction
-from rag.text.tokenizer import name_key
+from rag.text.tokenizer import name_key, spelling_key
 
 SCHEMA = """
 CREATE TABLE facts (
@@ -137,6 +137,12 @@ class CatalogTables:
         yield from self._db.execute(
             "SELECT id, title, modified FROM notes WHERE length(chunks) > 0 ORDER BY id"
         )
+
+    def named(self, *names: str) -> list[str]:
+        """Return the ids of the notes with one of some titles, aliases or file names, in order."""
+        marks = ", ".join("?" * len(names))
+        query = f"SELECT DISTINCT id FROM names WHERE key IN ({marks}) ORDER BY id"
+        return self._column(query, *map(spelling_key, names))
 
     def titled(self, name: str) -> list[str]:
         """Return the titles of the notes with that title, alias or file name."""

@@ -17,7 +17,7 @@ from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from rag.index.note_rows import NoteRow
-from rag.text.tokenizer import fold_accents, name_key
+from rag.text.tokenizer import name_key, spelling_key
 from rag.vault.markdown import MARKDOWN, SUFFIXES
 
 SCHEMA = """
@@ -30,11 +30,6 @@ CREATE INDEX links_by_note ON links (id);
 """
 _NOTE = "notes.id, vault, path, title, aliases"
 _OTHER_FILE = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,4}$")
-
-
-def spelling_key(name: str) -> str:
-    """Return what the spellings of a name have in common, with and without accents."""
-    return fold_accents(name_key(name))
 
 
 # -- which note a link means -----------------------------------------------------------
@@ -54,7 +49,7 @@ class NamedNote(NamedTuple):
 def link_key(name: str) -> str:
     """Return what a link and a name of its note have in common: the last part of either, without
     the suffix of a note, in lower case and without accents."""
-    return fold_accents(name_key(_bare(name.rstrip("/").rpartition("/")[2])))
+    return spelling_key(_bare(name.rstrip("/").rpartition("/")[2]))
 
 
 def leads_to_a_file(target: str) -> bool:
@@ -141,20 +136,11 @@ class Link(NamedTuple):
 
 
 class LinkTables:
-    """What notes are called (titles, aliases and file names), and the links between them."""
+    """The links between notes."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         self._known: dict[str, list[NamedNote]] = {}  # by target
-
-    def named(self, *names: str) -> list[str]:
-        """Return the ids of the notes with one of some names, in order."""
-        marks = ", ".join("?" * len(names))
-        rows = self._db.execute(
-            f"SELECT DISTINCT id FROM names WHERE key IN ({marks}) ORDER BY id",
-            [spelling_key(name) for name in names],
-        )
-        return [identity for (identity,) in rows]
 
     def resolve(self, target: str, vault: str, path: str) -> list[NamedNote]:
         """Return the notes that a link, without heading, of the note at a path leads to: one;

@@ -24,7 +24,7 @@ from rag.index import catalog as catalog_tables
 from rag.index import links as link_tables
 from rag.index import note_rows
 from rag.index.catalog import TAGS, CatalogTables
-from rag.index.links import LinkTables, link_key, spelling_key
+from rag.index.links import LinkTables, link_key
 from rag.index.note_rows import (
     CHUNK,
     COLUMNS,
@@ -40,6 +40,7 @@ from rag.index.note_rows import (
 from rag.index.snapshots import MANIFEST, IndexDirectory, damaged_index
 from rag.support.closing import Closing
 from rag.text.bm25 import LEXICAL_VERSION
+from rag.text.tokenizer import spelling_key
 from rag.vault.chunking import CHUNKER_VERSION
 
 if TYPE_CHECKING:
@@ -230,7 +231,7 @@ class Manifest(Closing):
         rows = self._db.execute(
             "SELECT vault, path, title, aliases, id FROM notes"
             f" WHERE length(chunks) > 0{among} ORDER BY vault, path",
-            [json.dumps(self.links.named(*called))] if called else [],
+            [json.dumps(self.catalogue.named(*called))] if called else [],
         )
         return [(v, p, t, json.loads(a), i) for v, p, t, a, i in rows]
 

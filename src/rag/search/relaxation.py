@@ -97,14 +97,14 @@ def is_planned(
         fields = [*(manifest.catalogue.fields() if manifest else ()), *named]
         if not (of_notes or may_filter(query, map(normalize, fields))):
             return False
-        return not (manifest and manifest.links.named(without_halves(query)))
+        return not (manifest and manifest.catalogue.named(without_halves(query)))
 
 
 def is_name(store: BaseDocumentStore, query: str) -> bool:
     """Return whether a note has a query as its title, alias or file name."""
     with store.pinned():
         manifest = store.manifest()
-        return bool(manifest and manifest.links.named(without_halves(query)))
+        return bool(manifest and manifest.catalogue.named(without_halves(query)))
 
 
 def attempts(

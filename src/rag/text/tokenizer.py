@@ -68,6 +68,11 @@ def fold_accents(word: str) -> str:
     return unicodedata.normalize("NFC", _without_marks(apart) if is_marked else apart)
 
 
+def spelling_key(name: str) -> str:
+    """Return what the spellings of a name have in common, with and without accents."""
+    return fold_accents(name_key(name))
+
+
 def _without_marks(apart: str) -> str:
     """Drop every mark of a Latin letter from a text in NFD."""
     kept: list[str] = []

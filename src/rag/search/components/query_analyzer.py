@@ -177,7 +177,7 @@ def understand(
         combined, matched = find_conditions(store, parsed, filters, dimensions, notices)
     else:
         store.expect(dimensions)
-    named = manifest.links.named(parsed.text) if manifest else []
+    named = manifest.catalogue.named(parsed.text) if manifest else []
     text, unknown = parsed.text if named or has_words(parsed.text) else "", Unknown({}, {})
     if manifest and not named:  # a name that somebody gave is no slip
         unknown = find_unknown(store, manifest, parsed, combined)
@@ -199,7 +199,7 @@ def understand(
     )
     full = full_score(understood.meant, store.frequencies().idf) if text else 0.0
     if manifest and corrections:
-        named = manifest.links.named(understood.meant)
+        named = manifest.catalogue.named(understood.meant)
     return replace(understood, named=named, full=full)
 
 

@@ -23,7 +23,7 @@ from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.bm25 import pieces
 from rag.text.messages import brief, plural
 from rag.text.scripts import is_japanese
-from rag.text.tokenizer import cleaned, fold_accents, name_key
+from rag.text.tokenizer import cleaned, fold_accents, name_key, spelling_key
 
 _SECONDS = 5.0  # that the patterns of paths of a query may take
 
@@ -36,7 +36,7 @@ class Places:
 
     def titled(self, value: str) -> list[str]:
         """Return the ids of the notes whose title, file name or an alias holds `value`."""
-        wanted = _folded(value)
+        wanted = spelling_key(value)
         return [identity for identity, names in self._names if any(wanted in n for n in names)]
 
     def on_path(self, value: str) -> list[str]:
@@ -45,7 +45,7 @@ class Places:
         if "*" in value or "?" in value:
             with suppress(QueryError):
                 return self.at_paths([value])
-        wanted = _folded(value)
+        wanted = spelling_key(value)
         return [identity for identity, path in self._paths if wanted in path]
 
     def at_paths(self, globs: Sequence[str]) -> list[str]:
@@ -68,19 +68,16 @@ class Places:
     @cached_property
     def _names(self) -> list[tuple[str, list[str]]]:
         return [
-            (identity, [_folded(name) for name in (title, PurePath(path).stem, *aliases)])
+            (identity, [spelling_key(name) for name in (title, PurePath(path).stem, *aliases)])
             for _, path, title, aliases, identity in self._notes
         ]
 
     @cached_property
     def _paths(self) -> list[tuple[str, str]]:
         return [
-            (identity, _folded(f"{vault}/{path}")) for vault, path, _, _, identity in self._notes
+            (identity, spelling_key(f"{vault}/{path}"))
+            for vault, path, _, _, identity in self._notes
         ]
-
-
-def _folded(name: str) -> str:
-    return fold_accents(name_key(name))
 
 
 def _path_patterns(globs: Iterable[str]) -> Callable[[str], bool]:
@@ -196,7 +193,7 @@ def _selected(
     if filters.paths:
         yield places.at_paths(filters.paths)
     if filters.titles:
-        yield manifest.links.named(*filters.titles) if manifest else []
+        yield manifest.catalogue.named(*filters.titles) if manifest else []
     for name, value in (filters.values or {}).items():
         yield _bearing(manifest, name, value)
     spans = [(day(filters.modified_from), day(filters.modified_to))]
