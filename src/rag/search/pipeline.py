@@ -10,7 +10,6 @@ from typing import Any
 from haystack import Pipeline
 
 from rag.config import OllamaConfig, RAGConfig, complete
-from rag.search.components.llm_ranker import DEPTH, ModelReranker
 from rag.search.components.note_ranker import ChunkRetriever, NoteLoader
 from rag.search.components.query_analyzer import QueryAnalyzer
 from rag.search.components.query_embedder import QueryEmbedder
@@ -49,10 +48,12 @@ def create_search_pipeline(
     :raises ConfigError: for such a transform or classifier in the settings.
     """
     store, config = own_store(store), complete(config)
-    depth = DEPTH if rerank else 0
-    analyzer = QueryAnalyzer(store, config.search.top_k, config.search.mode, depth)
+    analyzer = QueryAnalyzer(store, config.search.top_k, config.search.mode)
     pipeline = search_with(analyzer, config, transforms)
     if rerank:
+        from rag.search.components.llm_ranker import DEPTH, ModelReranker  # few searches are
+
+        analyzer.depth = DEPTH
         pipeline.add_component(RERANKER, ModelReranker(config))
         pipeline.connect(f"{LOADER}.retrieval", f"{RERANKER}.retrieval")
     return pipeline
