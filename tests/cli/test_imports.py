@@ -19,7 +19,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 # Our packages, those of others, and our modules in `support`.
 CONFIG = "config file_kinds regular_files"
 FILES = f"{CONFIG} platformdirs durable_files owned_folders"
-MANIFEST = f"{FILES} disk_space month_names regular_files unicode_forms index vault Stemmer"
+MANIFEST = f"{FILES} closing disk_space month_names unicode_forms index vault Stemmer"
 ENGINE = f"{MANIFEST} lazy_imports clients stores haystack qdrant_edge"
 SEARCH = f"{ENGINE} answers search query indexing pipeline_parts vector_digest"
 ANSWER = "qa context plugins settings_repr"
@@ -29,8 +29,8 @@ APP = "app json_reports"
 ALWAYS = "typer annotated_doc shellingham cli exceptions process_exit text"
 TABLE = {
     "--help": "",
-    "init --dry-run": f"{FILES} app Stemmer clients disk_space index lazy_imports month_names"
-    " processes unicode_forms vault vector_digest",
+    "init --dry-run": f"{FILES} app Stemmer clients closing disk_space index lazy_imports"
+    " month_names processes unicode_forms vault vector_digest",
     "index -q {library}": f"{MANIFEST} lazy_imports {APP} clients stores haystack qdrant_edge"
     " frontmatter indexing memory_limits pipeline_parts processes vector_digest",
     "search backups": f"{SEARCH} {APP}",
@@ -45,8 +45,8 @@ TABLE = {
     "audit": f"{MANIFEST} {APP} clients haystack lazy_imports plugins query rapidfuzz"
     " search stores vector_digest",
     "chat -q": f"{SEARCH} {ANSWER} {APP}",
-    "chat --list": f"{FILES} {APP} qa context query lazy_imports settings_repr annotated_types"
-    " pydantic pydantic_core typing_extensions typing_inspection",
+    "chat --list": f"{FILES} {APP} closing qa context query lazy_imports settings_repr"
+    " annotated_types pydantic pydantic_core typing_extensions typing_inspection",
     "get Backups": f"{MANIFEST} {APP} lazy_imports stores",
     "status": f"{MANIFEST} indexing {APP} lazy_imports stores vector_digest",
     "tags": f"{MANIFEST} {APP} lazy_imports stores qdrant_edge",
