@@ -62,8 +62,8 @@ def search(
     store, (top_k, mode) = open_store(pipeline), chosen(pipeline, top_k, mode)
     if order:
         check_order(order)
-    is_blank = isinstance(query, str) and not query.strip()
-    lists = is_blank and filters not in (None, QueryFilters())
+    filters = None if filters == QueryFilters() else filters
+    lists = isinstance(query, str) and not query.strip() and filters is not None
     given = {"top_k": top_k, "chunks": chunks, "order": order}
 
     def run(attempt: Attempt) -> dict[str, Any]:
