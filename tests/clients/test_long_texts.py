@@ -38,7 +38,7 @@ def config(small, settings) -> OllamaConfig:
 
 def embed(texts: list[str], config: OllamaConfig, **more: Any) -> list[list[float]]:
     """Return the vectors in the order of the texts."""
-    given = {"measure": count_tokens, "limit": CONTEXT} | more
+    given = {"limit": CONTEXT} | more
     batches = [*batches_of(texts, config, **given)]
     assert not [failure for batch in batches for failure in batch.failures]
     made = dict(pair for batch in batches for pair in batch.vectors)
@@ -54,7 +54,7 @@ def unit_mean(parts: list[str]) -> list[float]:
 
 @pytest.mark.parametrize("text", [LONG, JAPANESE])
 def test_a_text_cut_into_windows_has_their_mean_by_length(config, text):
-    parts = windows(text, count_tokens, 64 - 8)
+    parts = windows(text, 64 - 8)
     assert len({len(part) for part in parts}) > 1
     assert embed([text], config, limit=64)[0] == pytest.approx(unit_mean(parts), abs=1e-6)
 
@@ -66,7 +66,7 @@ def test_a_window_that_is_refused_is_halved_and_its_halves_count_by_their_length
         return [part for half in halves(text) for part in fitting(half)]
 
     text = f"{DENSE} {DENSE.upper()}"
-    cut = windows(text, count_tokens, CONTEXT - 8)
+    cut = windows(text, CONTEXT - 8)
     parts = [part for window in cut for part in fitting(window)]
     assert len(parts) > len(cut)
     assert embed([text], config)[0] == pytest.approx(unit_mean(parts), abs=1e-6)
@@ -88,7 +88,7 @@ TEXTS = st.one_of(st.text(LETTERS, min_size=1, max_size=600), st.text(min_size=1
 def test_windows_are_the_text_in_its_order_and_none_is_too_long(text, limit):
     if not text.strip():
         return
-    found = windows(text, count_tokens, limit)
+    found = windows(text, limit)
     at = 0
     for window in found:
         assert count_tokens(window) <= limit or len(window) < 2 * LEAST_WINDOW

@@ -16,7 +16,6 @@ from rag.config.sections import RerankConfig
 from rag.exceptions import ConfigError, ConnectionError, ModelError
 from rag.support.installation import add_extra
 from rag.support.vector_digest import may_be_same
-from rag.text.token_estimate import count_tokens
 
 BREAD, TRAIN = "flour oven", "rail ticket"
 
@@ -29,7 +28,7 @@ def settings(path: Path, **embedding) -> ModelsConfig:
 
 
 def embedded(provider: OnnxEmbeddings, *texts: str) -> np.ndarray:
-    batches = provider.embed_documents(texts, count_tokens)
+    batches = provider.embed_documents(texts)
     found = {at: vector for batch in batches for at, vector in batch.vectors}
     return np.array([found[at] for at in range(len(texts))])
 
@@ -37,7 +36,7 @@ def embedded(provider: OnnxEmbeddings, *texts: str) -> np.ndarray:
 def failures(provider: OnnxEmbeddings) -> list[str]:
     """Return why a text has no vector, or why none has."""
     try:
-        batches = [*provider.embed_documents([BREAD], count_tokens)]
+        batches = [*provider.embed_documents([BREAD])]
     except ModelError as error:
         return [str(error)]
     return [why for batch in batches for _, why in batch.failures]
@@ -181,7 +180,7 @@ class TestWhatIsWrong:
     @pytest.mark.usefixtures("apart")
     def test_the_process_is_killed(self, model):
         with closing(embedding_provider(settings(model))) as provider:
-            batches = provider.embed_documents(["bread"] * 200, count_tokens)
+            batches = provider.embed_documents(["bread"] * 200)
             first = next(batches)
             for process in children():
                 os.kill(process, signal.SIGKILL)

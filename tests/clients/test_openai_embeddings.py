@@ -56,7 +56,7 @@ def server() -> Iterator[OpenAIServer]:
 def test_documents_and_queries_have_the_prefixes_of_their_model(server):
     embeddings = embedding_provider(settings(server))
     [query] = embeddings.embed_query(["one"])
-    [batch] = embeddings.embed_documents(["two"], count_tokens)
+    [batch] = embeddings.embed_documents(["two"])
     embeddings.close()
     assert query and len(query) == 768 == len(batch.vectors[0][1])
     assert server.inputs() == ["search_query: one", "search_document: two"]
@@ -86,7 +86,7 @@ def test_an_address_may_have_the_version_or_not(url, base, root):
 
 @given(st.lists(st.text(min_size=1, max_size=60), max_size=40), st.integers(1, 80))
 def test_batches_hold_each_text_once_and_no_more_tokens_than_they_may(texts, most):
-    batches = [*pack(texts, count_tokens, most)]
+    batches = [*pack(texts, most)]
     assert [text for batch in batches for text in batch.texts] == texts
     assert [at for batch in batches for at in batch.positions] == [*range(len(texts))]
     sizes = [sum(map(count_tokens, batch.texts)) for batch in batches]

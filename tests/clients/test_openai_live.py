@@ -24,7 +24,6 @@ from rag.app.doctor import Examination, check_servers
 from rag.clients.factory import chat_provider, embedding_provider
 from rag.config import ChatConfig, EmbeddingConfig, ModelsConfig, OllamaConfig, RAGConfig
 from rag.exceptions import ModelMissingError
-from rag.text.token_estimate import count_tokens
 
 # Read here: tests see none of the user's RAG_*.
 OLLAMA = os.environ.get("RAG_TEST_OLLAMA_URL", "")
@@ -74,7 +73,7 @@ def cosine(one: list[float], other: list[float]) -> float:
 
 def vectors_of_notes(config: ModelsConfig) -> dict[str, list[float]]:
     with closing(embedding_provider(config)) as embeddings:
-        batches = embeddings.embed_documents([*NOTES.values()], count_tokens)
+        batches = embeddings.embed_documents([*NOTES.values()])
         vectors = dict(pair for batch in batches for pair in batch.vectors)
     assert len(vectors) == len(NOTES)
     return {name: vectors[at] for at, name in enumerate(NOTES)}

@@ -103,7 +103,7 @@ class Letters:
         """Count letters."""
         return [[float(text.count("a")), float(text.count("b"))] for text in texts]
 
-    def embed_documents(self, texts, measure, limit=0, dimension=0, patient=True):
+    def embed_documents(self, texts, limit=0, dimension=0, patient=True):
         """Count letters."""
         for at, text in enumerate(texts):
             yield EmbeddedTexts(vectors=[(at, self.embed_query([text])[0])])

@@ -53,7 +53,6 @@ from rag.support.disk_space import disk_usage, free_room, require_room
 from rag.support.json_reports import to_json
 from rag.support.vector_digest import may_be_same, shortened
 from rag.text.messages import plural
-from rag.text.token_estimate import count_tokens
 from rag.vault.discovery import HIDDEN
 
 if TYPE_CHECKING:
@@ -500,7 +499,7 @@ def _compare(examination: Examination, view: ServerView, limit: int) -> CheckRes
                 if cosines and time.monotonic() > until:
                     break
                 text = sentence_texts(document.meta, document.content)[0]
-                for batch in server.embed_documents([text], count_tokens, limit, patient=False):
+                for batch in server.embed_documents([text], limit, patient=False):
                     for _, why in batch.failures:
                         raise ModelError(why)
                     for _, new in batch.vectors:

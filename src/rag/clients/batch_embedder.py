@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from math import hypot, isfinite
@@ -25,8 +25,6 @@ from rag.text.token_estimate import count_tokens
 
 if TYPE_CHECKING:
     from rag.clients.dialects import Client
-
-Measure = Callable[[str], int]
 
 MAX_TEXTS = 128  # in one batch; 1.4 MB of answer at 1,024 dimensions
 LEAST_WINDOW = 16  # characters; a model that cannot read these reads nothing
@@ -44,11 +42,11 @@ class Batch(NamedTuple):
     texts: list[str]
 
 
-def pack(texts: Iterable[str], measure: Measure, batch_tokens: int) -> Iterator[Batch]:
+def pack(texts: Iterable[str], batch_tokens: int) -> Iterator[Batch]:
     """Yield the texts in their order, as many at once as `batch_tokens` hold, at least one."""
     batch, size = Batch([], []), 0
     for position, text in enumerate(texts):
-        tokens = measure(text)
+        tokens = count_tokens(text)
         if batch.texts and (size + tokens > batch_tokens or len(batch.texts) >= MAX_TEXTS):
             yield batch
             batch, size = Batch([], []), 0
@@ -68,14 +66,11 @@ def halves(text: str) -> list[str]:
     return [part for part in (text[:at], text[at:]) if part.strip()]
 
 
-def windows(text: str, measure: Measure, limit: int) -> list[str]:
-    """Cut a text into windows none of which is too long, but for those of a few characters.
-
-    :param limit: the most that `measure` may say of a window.
-    """
-    if len(text) < 2 * LEAST_WINDOW or measure(text) <= limit:
+def windows(text: str, limit: int) -> list[str]:
+    """Cut a text into windows of at most so many tokens, but for those of a few characters."""
+    if len(text) < 2 * LEAST_WINDOW or count_tokens(text) <= limit:
         return [text]
-    return [window for half in halves(text) for window in windows(half, measure, limit)]
+    return [window for half in halves(text) for window in windows(half, limit)]
 
 
 def usable(given: Sequence[Any], count: int, dimension: int = 0) -> list[Vector | None]:
@@ -121,7 +116,6 @@ class BatchEmbedder:
     prefix: str = ""
     dimension: int = 0
     limit: int = 0
-    measure: Measure = count_tokens
     retries: int = 2
     backoff: float = 0.5
     seconds: float | None = None
@@ -129,7 +123,7 @@ class BatchEmbedder:
 
     def __post_init__(self) -> None:
         if self.limit:
-            self.limit = max(self.limit - self.measure(self.prefix) - _RESERVE, 1)
+            self.limit = max(self.limit - count_tokens(self.prefix) - _RESERVE, 1)
         self._most_texts = MAX_TEXTS
         self.stopped = threading.Event()  # ends all pauses; what is under way raises soon
 
@@ -145,7 +139,7 @@ class BatchEmbedder:
     def _cut(self, text: str) -> list[str]:
         if not text.strip():
             return []
-        return windows(text, self.measure, self.limit) if self.limit else [text]
+        return windows(text, self.limit) if self.limit else [text]
 
     def _embed(self, texts: list[str], again: bool = True) -> list[Vector | RAGError]:
         if not texts:
@@ -255,7 +249,7 @@ def embed_in_batches(
 
     :raises ConnectionError: when no server does its work; what came before stays valid.
     """
-    batches = pack(texts, embedders[0].measure, batch_tokens)
+    batches = pack(texts, batch_tokens)
     to_do: SimpleQueue[Batch | None] = SimpleQueue()
     done: SimpleQueue[tuple[Batch, EmbeddedTexts | BaseException]] = SimpleQueue()
 

@@ -6,7 +6,7 @@ are here they are the provider `none`, which refuses. No server is asked before 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
@@ -196,14 +196,12 @@ class EmbeddingProvider(ModelProvider):
     def embed_documents(
         self,
         texts: Iterable[str],
-        measure: Callable[[str], int] | None = None,
         limit: int = 0,
         dimension: int = 0,
         patient: bool = True,
     ) -> Batches:
         """Yield the vectors of texts, batch by batch as they are done.
 
-        :param measure: how many tokens a text has, about.
         :param limit: the most tokens the model reads: longer texts are cut into windows; 0 when
             not known.
         :param dimension: the length vectors must have; 0 takes that of the first.

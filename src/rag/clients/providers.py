@@ -236,20 +236,17 @@ class _Embeddings(_Servers, EmbeddingProvider):
     def embed_documents(
         self,
         texts: Iterable[str],
-        measure: Callable[[str], int] | None = None,
         limit: int = 0,
         dimension: int = 0,
         patient: bool = True,
     ) -> Batches:
         from rag.clients.batch_embedder import embed_in_batches
-        from rag.text.token_estimate import count_tokens
 
         limits = self.config.ollama
         embedders = self._embedders(
             prefix=self.document_prefix,
             dimension=dimension,
             limit=limit,
-            measure=measure or count_tokens,
             retries=limits.retries,
             backoff=self.backoff,
             patient=patient,

@@ -23,7 +23,6 @@ from rag.index.embedding_space import Space, maker, may_lack_embeddings, other_m
 from rag.index.manifest import Manifest
 from rag.index.vector_cache import VECTORS, VectorCache
 from rag.indexing.reports import EmbeddingReport, Progress, unseen
-from rag.text.token_estimate import count_tokens
 
 if TYPE_CHECKING:
     from haystack import Document
@@ -190,9 +189,7 @@ class ChunkEmbedding:
                 sent.append(text)
                 yield text
 
-        batches = self.embeddings.embed_documents(
-            send(), count_tokens, self.limit, self.space.dimension
-        )
+        batches = self.embeddings.embed_documents(send(), self.limit, self.space.dimension)
         with closing(batches):  # whatever goes wrong here, nothing more is sent
             for batch in batches:
                 yield batch, sent
@@ -267,7 +264,7 @@ def _embed_background(
         if vector
     ]
     passages: dict[int, list[float]] = {}
-    for batch in embeddings.embed_documents(texts.passages, count_tokens, limit, space.dimension):
+    for batch in embeddings.embed_documents(texts.passages, limit, space.dimension):
         passages |= dict(batch.vectors)
     if len(questions) == len(texts.questions) and len(passages) == len(texts.passages):
         rows = [vector for _, vector in sorted(passages.items())]

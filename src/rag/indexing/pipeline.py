@@ -20,7 +20,6 @@ from rag.index.searchable_text import beside, indexed_text, sentence_texts
 from rag.stores.base.batch import DocumentBatch
 from rag.stores.base.document_store import BaseDocumentStore, own_store, with_store
 from rag.text.bm25_documents import DocumentEncoder
-from rag.text.token_estimate import count_tokens
 
 VECTORS = "sentence_embedder"
 Vectors = Mapping[str, list[float]]
@@ -88,7 +87,7 @@ class SentenceEmbedder:
         texts = [*dict.fromkeys(chain.from_iterable(chunk_texts.values()))]
         with closing(embedding_provider(self.config)) as provider:
             limit = provider.identity().limit
-            batches = provider.embed_documents(texts, count_tokens, limit)
+            batches = provider.embed_documents(texts, limit)
             vectors = {texts[at]: vector for batch in batches for at, vector in batch.vectors}
         return {"embedded": len(write_vectors(self.document_store, chunk_texts, vectors))}
 

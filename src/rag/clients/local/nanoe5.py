@@ -11,7 +11,7 @@ import atexit
 import os
 import re
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from importlib.util import find_spec
@@ -293,7 +293,6 @@ class BuiltinEmbeddings(EmbeddingProvider):
     def embed_documents(
         self,
         texts: Iterable[str],
-        measure: Callable[[str], int] | None = None,
         limit: int = 0,
         dimension: int = 0,
         patient: bool = True,
