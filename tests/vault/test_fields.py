@@ -2,8 +2,8 @@
 
 from datetime import date, datetime
 
+from rag.vault.frontmatter import properties_of, property_meta, searchable_fields
 from rag.vault.note import read_note
-from rag.vault.properties import properties_of, property_meta, searchable_fields
 from tables import rows
 
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from property_examples import examples
-from rag.vault.frontmatter import FrontMatter, split_front_matter
+from rag.vault.frontmatter import split_front_matter
 from rag.vault.markdown import Kind, Outline, outline, plain
 from tables import rows
 
@@ -14,7 +14,7 @@ B, T, H, C, TABLE = Kind.BLANK, Kind.TEXT, Kind.HEADING, Kind.CODE, Kind.TABLE
 
 def read(text: str) -> Outline:
     lines = text.split("\n")
-    return outline(lines, split_front_matter(lines))
+    return outline(lines, split_front_matter(lines).body_line)
 
 
 def headings(text: str) -> list[tuple[int, str]]:
@@ -231,7 +231,7 @@ MARKDOWN = st.lists(st.one_of(PIECES, st.characters(exclude_categories=())), max
 @given(MARKDOWN)
 def test_no_text_makes_the_outline_fail(text):
     lines = text.split("\n")
-    found = outline(lines, FrontMatter({}, 0, ""))
+    found = outline(lines)
     assert [kind == B for kind in found.kinds] == [
         not line.strip() and kind != C for line, kind in zip(lines, found.kinds, strict=True)
     ]

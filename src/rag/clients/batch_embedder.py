@@ -18,7 +18,15 @@ from operator import mul
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rag.clients.http_client import FAILURES, LONGEST_WAIT, OF_THE_INPUT, BadVectors, Blame, Trouble
+from rag.clients.http_client import (
+    FAILURES,
+    LONGEST_WAIT,
+    OF_THE_INPUT,
+    BadVectors,
+    Blame,
+    Trouble,
+    explain,
+)
 from rag.clients.protocols import EmbeddedTexts, Vector
 from rag.exceptions import ConnectionError, QueryError, RAGError
 from rag.text.token_estimate import count_tokens
@@ -195,7 +203,7 @@ class BatchEmbedder:
             given = self.client.vectors([self.prefix + text for text in texts], self.seconds)
             vectors = usable(given, len(texts), self.dimension)
         except FAILURES as error:
-            return self.client.explain(error)
+            return explain(error, self.client.endpoint)
         self.dimension = self.dimension or len(next(filter(None, vectors)))
         return vectors
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from rag.clients.dialects import connect
-from rag.clients.http_client import FAILURES, LONGEST_WAIT, Blame, ChatRequest, Delta, End
+from rag.clients.http_client import FAILURES, LONGEST_WAIT, Blame, ChatRequest, Delta, explain
 from rag.clients.protocols import ModelInfo, Response
 from rag.clients.servers import OLLAMA, Endpoint, endpoints, ollama_settings
 from rag.config import ModelsConfig, OllamaConfig, RAGConfig
@@ -114,7 +114,7 @@ class ChatModel:
                     if any(delta):
                         yield delta
         except FAILURES as error:
-            trouble = client.explain(error, name)
+            trouble = explain(error, client.endpoint, name)
             if trouble.blame is Blame.LENGTH:
                 longest = f"the {window} tokens of " if window else ""
                 raise TooLongError(
@@ -139,14 +139,11 @@ class ChatModel:
         splitter = ThinkSplitter()
         with (
             closing(self._events(body, until)) as events,
-            closing(self.client.pieces(events)) as pieces,
+            closing(self.client.deltas(events, response)) as deltas,
         ):
-            for piece in pieces:
-                if isinstance(piece, End):
-                    vars(response).update(piece._asdict())
-                    break
-                text, thinking = splitter.feed(piece.text)
-                yield Delta(text, piece.thinking + thinking)
+            for delta in deltas:
+                text, thinking = splitter.feed(delta.text)
+                yield Delta(text, delta.thinking + thinking)
             yield Delta(*splitter.feed("", is_end=True))
 
     def _events(
@@ -162,7 +159,7 @@ class ChatModel:
                     yield event
                 return
             except FAILURES as error:
-                trouble = client.explain(error)
+                trouble = explain(error, client.endpoint)
                 pause = max(self.backoff * 2**attempt, trouble.wait)
                 is_late = pause > min(LONGEST_WAIT, until - time.monotonic())
                 may_pass = trouble.blame in (Blame.BUSY, Blame.UNCLEAR)

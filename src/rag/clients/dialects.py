@@ -21,15 +21,14 @@ from rag.clients.http_client import (
     BadVectors,
     ChatRequest,
     Delta,
-    End,
+    Deltas,
     HttpClient,
     NothingWritten,
-    Pieces,
     Refusal,
     missing,
 )
 from rag.clients.models import can_write, full_name
-from rag.clients.protocols import ModelInfo, ServerView
+from rag.clients.protocols import ModelInfo, Response, ServerView
 from rag.clients.servers import OLLAMA, Endpoint, forget
 from rag.config import AUTO, OllamaConfig
 from rag.exceptions import ConfigError, ConnectionError, ModelError, ModelMissingError, RAGError
@@ -65,17 +64,15 @@ class OllamaClient(HttpClient):
             **({"format": asked.format} if asked.format else {}),
         }
 
-    def pieces(self, events: Iterable[Mapping[str, Any]]) -> Pieces:
+    def deltas(self, events: Iterable[Mapping[str, Any]], response: Response) -> Deltas:
         for line in events:
             message = line.get("message") or {}
             yield Delta(message.get("content") or "", message.get("thinking") or "")
             if line.get("done"):
-                yield End(
-                    str(line.get("done_reason") or "stop"),
-                    line.get("prompt_eval_count"),
-                    line.get("eval_count"),
-                    (line.get("load_duration") or 0) / 1e9,
-                )
+                response.finish_reason = str(line.get("done_reason") or "stop")
+                response.prompt_tokens = line.get("prompt_eval_count")
+                response.tokens = line.get("eval_count")
+                response.load_seconds = (line.get("load_duration") or 0) / 1e9
                 return
 
     def look(self, seconds: float) -> tuple[str, tuple[str, ...]]:
@@ -234,7 +231,7 @@ class OpenAIClient(HttpClient):
         self._refused.update(named[:1])
         return bool(named)
 
-    def pieces(self, events: Iterable[Mapping[str, Any]]) -> Pieces:
+    def deltas(self, events: Iterable[Mapping[str, Any]], response: Response) -> Deltas:
         # The end is told by `[DONE]` or by a `finish_reason`; counts come between, if at all.
         usage: Mapping[str, Any] = {}
         reason, is_done, is_empty = "", False, True
@@ -252,8 +249,9 @@ class OpenAIClient(HttpClient):
             return
         if is_empty:
             raise NothingWritten
-        finish = "length" if reason in _CUT_SHORT else "stop"
-        yield End(finish, usage.get("prompt_tokens"), usage.get("completion_tokens"))
+        response.finish_reason = "length" if reason in _CUT_SHORT else "stop"
+        response.prompt_tokens = usage.get("prompt_tokens")
+        response.tokens = usage.get("completion_tokens")
 
     def look(self, seconds: float) -> tuple[str, tuple[str, ...]]:
         with self.our_errors():

@@ -174,17 +174,20 @@ def explain(error: Exception, server: Endpoint, model: str = "") -> Trouble:
     """
     if isinstance(error, ConnectionError):
         return Trouble(error, Blame.SERVER)
-    trouble = _explain(error, server, model or server.model)
+    model = model or server.model
+    if isinstance(error, Refusal):
+        trouble = _explain_refusal(error, server, model)
+    elif isinstance(error, (httpx.TransportError, httpx.StreamError, OSError)):
+        trouble = _explain_silence(error, server)
+    else:
+        trouble = _explain_answer(error, server, model)
     trouble.error.__cause__ = error
     return trouble
 
 
-def _explain(error: Exception, server: Endpoint, model: str) -> Trouble:
+def _explain_answer(error: Exception, server: Endpoint, model: str) -> Trouble:
+    """Explain that an answer makes no sense."""
     url = server.url
-    if isinstance(error, Refusal):
-        return _explain_refusal(error, server, model)
-    if isinstance(error, (httpx.TransportError, httpx.StreamError, OSError)):
-        return _explain_silence(error, server)
     details, blame = "", Blame.UNCLEAR
     if isinstance(error, NothingWritten):
         message, blame = f"{model} at {url} wrote nothing", Blame.INPUT
@@ -312,23 +315,14 @@ class Delta(NamedTuple):
     thinking: str = ""
 
 
-class End(NamedTuple):
-    """What a server says of a whole answer; see `rag.clients.protocols.Response`."""
-
-    finish_reason: str = "stop"
-    prompt_tokens: int | None = None
-    tokens: int | None = None
-    load_seconds: float = 0.0
-
-
-Pieces = Generator[Delta | End, None, None]
+Deltas = Generator[Delta, None, None]
 
 
 class HttpClient:
     """A client of one server; it may be used by several threads at once.
 
     Its two subclasses say what requests and replies look like: `vectors` of texts; `chat_body`,
-    what is sent to `chat_path`, and `pieces`, its events, with an `End` only if the answer is whole
+    what is sent to `chat_path`, and `deltas`, its events, the last of which fill in a `Response`
     (`sends_window`: the body says how long prompt and answer may be; `longer`: what helps where a
     prompt is too long). These raise `FAILURES`, the others our errors: `look`, `describe_embedder`,
     `find_writer`, for `auto` the first model that writes text, and `context_of`, 0 where the server
@@ -364,10 +358,6 @@ class HttpClient:
         except (ImportError, ValueError, OSError) as error:
             raise unusable_proxy(self.url, error) from error
 
-    def explain(self, error: Exception, model: str = "") -> Trouble:
-        """Explain one of `FAILURES`."""
-        return explain(error, self.endpoint, model)
-
     @contextmanager
     def our_errors(self, model: str = "") -> Iterator[None]:
         """Raise what goes wrong inside as an error of ours, with its cause.
@@ -378,7 +368,7 @@ class HttpClient:
         try:
             yield
         except FAILURES as error:
-            raise self.explain(error, model).error  # noqa: B904 - it has its cause
+            raise explain(error, self.endpoint, model).error  # noqa: B904 - it has its cause
 
     def close(self) -> None:
         """Close all connections."""

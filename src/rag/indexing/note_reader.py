@@ -21,10 +21,9 @@ from rag.support.regular_files import open_file
 from rag.text.ngrams import KATAKANA_CHARACTERS, UNSEGMENTED
 from rag.text.token_estimate import count_tokens
 from rag.vault import Chunk, Note, NoteFile, chunk_note, limits, note_id
-from rag.vault.frontmatter import FrontMatter
+from rag.vault.frontmatter import FrontMatter, property_meta, searchable_fields
 from rag.vault.markdown import RENDERED
 from rag.vault.note import CREATED, MODIFIED, make_note
-from rag.vault.properties import property_meta, searchable_fields
 from rag.vault.readers import reader_of
 
 if TYPE_CHECKING:

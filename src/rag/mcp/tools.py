@@ -407,7 +407,7 @@ def _outline(report: NoteReport) -> ToolResult:
     fields = [f"{key}: {', '.join(values)}" for key, values in [*row.fields.items()][:20]]
     headings = [
         f"{heading.line + 1}  {'#' * heading.level} {safe_name(heading.text)}"
-        for heading in outline(lines, split_front_matter(lines)).headings
+        for heading in outline(lines, split_front_matter(lines).body_line).headings
         if heading.level < PAGE_LEVEL
     ]
     head, below = _head(row, f"{len(lines)} lines", *modified), listed(headings)

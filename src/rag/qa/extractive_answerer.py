@@ -25,7 +25,7 @@ from rag.search.run import to_result, to_results
 from rag.stores.base.batch import NotCopied
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.points import cosines_of
-from rag.vault.properties import properties_of
+from rag.vault.frontmatter import properties_of
 from rag.vault.sentences import sentence_units
 
 _CHUNKS = 6  # of a note; what a search found of it besides is far from the question

@@ -36,8 +36,8 @@ from rag.stores.base.document_store import BaseDocumentStore
 from rag.support.month_names import DAY_OF, MONTH, YEAR_OF, month_number
 from rag.text.property_words import asked_by
 from rag.text.tokenizer import TOKEN, normalize, stem
+from rag.vault.frontmatter import properties_of
 from rag.vault.note import date_in_name
-from rag.vault.properties import properties_of
 
 if TYPE_CHECKING:
     from rag.search.planned_query import Intent

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from rag.config import SearchMode as SearchMode
 from rag.support.file_kinds import place_of
 from rag.support.json_reports import optional
-from rag.vault.properties import Property
+from rag.vault.frontmatter import Property
 
 
 @dataclass

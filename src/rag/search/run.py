@@ -21,7 +21,7 @@ from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.points import cosines_of
 from rag.support.pipeline_parts import component_of, own_errors
 from rag.text.bm25 import query_terms
-from rag.vault.properties import properties_of
+from rag.vault.frontmatter import properties_of
 
 if TYPE_CHECKING:
     from haystack import Document

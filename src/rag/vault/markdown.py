@@ -16,7 +16,6 @@ from urllib.parse import unquote
 from rag.support.file_kinds import DOCUMENTS, READ
 from rag.support.unicode_forms import compose
 from rag.vault import limits
-from rag.vault.frontmatter import FrontMatter
 
 # A run of backquotes that no run of the same length follows costs reading the rest of its line.
 # There are as many such runs in a line as lengths, so the lengths are few: nobody writes longer.
@@ -188,18 +187,19 @@ class Comments:
         return "".join(kept)
 
 
-def outline(lines: list[str], front: FrontMatter, links: bool = True) -> Outline:
-    """Read the body of a note, from the line after its front matter.
+def outline(lines: list[str], first: int = 0, links: bool = True) -> Outline:
+    """Read the body of a note.
 
     :param lines: all lines of the file, without line ends.
+    :param first: the number of the line behind its front matter, from 0.
     :param links: whether tags and links are read too.
     """
-    result = Outline([Kind.BLANK] * len(lines), _closed_fences(lines, front.body_line))
+    result = Outline([Kind.BLANK] * len(lines), _closed_fences(lines, first))
     for begin, end in result.fences.items():
         result.kinds[begin : end + 1] = [Kind.CODE] * (end + 1 - begin)
     comments = Comments(lines, result.kinds)
-    reader = _LineReader(lines, front.body_line, result, links)
-    for number in range(front.body_line, len(lines)):
+    reader = _LineReader(lines, first, result, links)
+    for number in range(first, len(lines)):
         line = lines[number]
         if line and not line.isspace() and result.kinds[number] != Kind.CODE:
             reader.read(number, comments.strip(number))

@@ -155,7 +155,7 @@ def make_note(
     head = front or FrontMatter({}, 0, "")
     if "excalidraw-plugin" in head.fields or path.lower().endswith(_DRAWINGS):
         blank_drawing(lines, head.body_line)
-    found = outline(lines, head)
+    found = outline(lines, head.body_line)
     if is_document := PurePosixPath(path).suffix.lower() in READ:
         found.tags, found.links = {}, {}  # of which such files mean none
     problems += found.problems

@@ -11,7 +11,6 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from rag.support.month_names import FOREIGN_MONTH, MONTH
-from rag.vault.frontmatter import FrontMatter
 from rag.vault.markdown import (
     Comments,
     Kind,
@@ -59,7 +58,7 @@ def readable_lines(text: str) -> tuple[ReadableLine, ...]:
     stays as it is written; a row of a table is "column: value, column: value".
     """
     lines = text.split("\n")
-    found = outline(lines, FrontMatter({}, 0, ""), links=False)
+    found = outline(lines, links=False)
     shown = [line for line in _shown(lines, found) if line.text]
     return tuple(sorted(shown, key=lambda line: line.number))
 

@@ -16,7 +16,7 @@ from rag.answers.quotation.units import Kind, QuotableUnit, quotable_units
 from rag.support.month_names import DAY_OF, MONTH
 from rag.text.property_words import asked_by, asking
 from rag.text.tokenizer import normalize, stem, terms
-from rag.vault.properties import Property
+from rag.vault.frontmatter import Property
 from rag.vault.sentences import SentenceUnit
 
 _NUMBER = (

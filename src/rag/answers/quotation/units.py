@@ -9,10 +9,9 @@ from enum import StrEnum
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from rag.vault.frontmatter import FrontMatter
+from rag.vault.frontmatter import Property
 from rag.vault.markdown import Kind as LineKind
 from rag.vault.markdown import outline
-from rag.vault.properties import Property
 from rag.vault.sentences import ReadableLine, readable_lines, sentence_spans
 
 LONGEST = 400  # characters of a unit; a single sentence, item, row or line of code may have more
@@ -267,7 +266,7 @@ def cut_points(content: str) -> list[int]:
     quotable unit, nor behind a heading, the head of a table or the first line of a fence.
     """
     lines = content.split("\n")
-    structure = outline(lines, FrontMatter({}, 0, ""))
+    structure = outline(lines)
     bound = {n for unit in quotable_units(content) for n in range(unit.first, unit.last)}
     for first, last in structure.fences.items():
         bound |= {first, last - 1}

@@ -462,7 +462,7 @@ def section_of(note: FoundNote, lines: list[str], wanted: str) -> slice:
     from rag.vault.frontmatter import split_front_matter
     from rag.vault.markdown import outline
 
-    headings = outline(lines, split_front_matter(lines)).headings
+    headings = outline(lines, split_front_matter(lines).body_line).headings
     parts = [part for part in wanted.split("#") if part.strip()]
     above: list[Heading] = []
     for at, heading in enumerate(headings):
