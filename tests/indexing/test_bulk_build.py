@@ -1,4 +1,4 @@
-"""New notes in portions: built apart, by other processes too, and the same index in the end."""
+"""Many new notes: written as segments, by another process too, and the same index in the end."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ from rag.config import RAGConfig
 from rag.exceptions import IndexingError
 from rag.index.frequencies import FREQUENCIES
 from rag.index.snapshots import MANIFEST, SHARD, IndexDirectory
-from rag.indexing import bulk_build as portions
+from rag.indexing import bulk_build
 from rag.indexing.bulk_build import split
 from rag.indexing.run import IndexRun
 from rag.stores import get_document_store
@@ -42,13 +42,13 @@ def vault(write_notes) -> Path:
 
 
 @pytest.fixture
-def cut(monkeypatch) -> Callable[[int, int], None]:
-    """Make portions of so many bytes, by so many processes; 0 bytes: none."""
+def cut(monkeypatch) -> Callable[..., None]:
+    """Make batches of so many bytes, written by another process or not; 0 bytes: none."""
 
-    def patch(size: int, processes: int) -> None:
-        monkeypatch.setattr(portions, "SMALLEST", size or 1 << 40)
-        monkeypatch.setattr(portions, "USUAL", size)
-        monkeypatch.setattr(portions, "_affordable", lambda: processes)
+    def patch(size: int, beside: bool = False) -> None:
+        monkeypatch.setattr(bulk_build, "SMALLEST", size or 1 << 40)
+        monkeypatch.setattr(bulk_build, "USUAL", size)
+        monkeypatch.setattr(bulk_build, "_pays", lambda: beside)
 
     return patch
 
@@ -78,13 +78,13 @@ def everything(config: RAGConfig) -> list[Any]:
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("processes", [1, 2, 3])
+@pytest.mark.parametrize("beside", [False, True])
 def test_the_index_is_the_one_that_is_written_note_by_note(
-    vault, config, refresh, tmp_path, cut, processes
+    vault, config, refresh, tmp_path, cut, beside
 ):
-    cut(0, 1)
+    cut(0)
     refresh(v=vault)
-    cut(1200, processes)
+    cut(1200, beside)
     apart = replace(config, data_dir=tmp_path / "apart")
     report = refresh(apart, v=vault)
     assert everything(apart) == everything(config)
@@ -94,24 +94,24 @@ def test_the_index_is_the_one_that_is_written_note_by_note(
 def test_what_is_changed_or_deleted_later_is_so_in_the_index(
     vault, config, refresh, points, tmp_path, cut
 ):
-    cut(1200, 1)
+    cut(1200)
     refresh(v=vault)
     (vault / "03.md").write_text("rewritten")
     (vault / "04.md").unlink()
     refresh(v=vault)
     fresh = replace(config, data_dir=tmp_path / "fresh")
-    cut(0, 1)
+    cut(0)
     refresh(fresh, v=vault)
     assert points(config) == points(fresh)
 
 
 def test_a_small_run_starts_no_process(vault, refresh, monkeypatch):
-    monkeypatch.setattr(portions, "PythonProcess", None)
+    monkeypatch.setattr(bulk_build, "PythonProcess", None)
     assert refresh(v=vault).notes == 40
 
 
 def test_an_index_that_lost_what_was_built_is_not_published(vault, config, refresh, points, cut):
-    cut(1200, 1)
+    cut(1200)
     with pytest.raises(IndexingError, match=r"held 0 of 80 chunks"), IndexRun(config) as run:
         run.index_vault("v", vault)
         shutil.rmtree(IndexDirectory(config.index_dir).work / SHARD)
@@ -122,7 +122,7 @@ def test_an_index_that_lost_what_was_built_is_not_published(vault, config, refre
 
 
 def test_progress_is_told_for_each_portion(vault, config, cut):
-    cut(1200, 1)
+    cut(1200)
     told = []
     with IndexRun(config) as run:
         run.index_vault("v", vault, progress=lambda done, total: told.append((done, total)))
@@ -136,7 +136,7 @@ def test_progress_is_told_for_each_portion(vault, config, cut):
 def test_a_process_that_dies_ends_the_run_and_the_next_run_completes_it(
     vault, config, refresh, points, tmp_path, cut, monkeypatch
 ):
-    cut(1200, 2)
+    cut(1200, beside=True)
     order, orders = PythonProcess.order, []
 
     def order_and_kill(worker, portion):
@@ -150,32 +150,32 @@ def test_a_process_that_dies_ends_the_run_and_the_next_run_completes_it(
         with pytest.raises(IndexingError, match=r"ended before its time.*signal 9") as raised:
             refresh(v=vault)
     assert "rag index" in raised.value.hint
-    cut(1200, 1)
+    cut(1200)
     refresh(v=vault)
     fresh = replace(config, data_dir=tmp_path / "fresh")
-    cut(0, 1)
+    cut(0)
     refresh(fresh, v=vault)
     assert points(config) == points(fresh)
 
 
-@rows("free, processes", (2_000_000_000, 2), (800_000_000, 1), (300_000_000, 1), (None, 2))
-def test_there_are_no_more_processes_than_there_is_memory_for(monkeypatch, free, processes):
-    monkeypatch.setattr(portions, "free_memory", lambda: free)
+@rows("free, pays", (2_000_000_000, True), (800_000_000, False), (None, True))
+def test_there_are_no_more_processes_than_there_is_memory_for(monkeypatch, free, pays):
+    monkeypatch.setattr(bulk_build, "free_memory", lambda: free)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
-    assert portions._affordable() == processes
+    assert bulk_build._pays() == pays
 
 
 RUN = """
 import sys, time
 from pathlib import Path
 from rag.config import RAGConfig
-from rag.indexing import bulk_build as portions
+from rag.indexing import bulk_build
 from rag.indexing.run import IndexRun
 from rag.stores import QdrantEdgeDocumentStore
 from rag.support.processes import PythonProcess
 
-portions.SMALLEST = portions.USUAL = 1200
-portions._affordable = lambda: 2
+bulk_build.SMALLEST = bulk_build.USUAL = 1200
+bulk_build._pays = lambda: True
 started = PythonProcess.__init__
 
 def tell(worker, *names):
@@ -194,8 +194,8 @@ with IndexRun(RAGConfig(data_dir=Path(sys.argv[1]))) as run:
 
 
 @pytest.fixture
-def writer(vault, config) -> Iterator[tuple[subprocess.Popen[str], list[int]]]:
-    """A writer in the middle of its work, and the processes it started."""
+def writer(vault, config) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A writer in the middle of its work, and the process it started."""
     process = subprocess.Popen(
         [sys.executable, "-c", RUN, str(config.data_dir), str(vault)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
@@ -205,9 +205,9 @@ def writer(vault, config) -> Iterator[tuple[subprocess.Popen[str], list[int]]]:
     )
     with process:
         assert process.stdout
-        lines = [process.stdout.readline().strip() for _ in range(3)]
-        assert lines[2] == "built"
-        yield process, [int(line) for line in lines[:2]]
+        lines = [process.stdout.readline().strip() for _ in range(2)]
+        assert lines[1] == "built"
+        yield process, int(lines[0])
         process.kill()
 
 
@@ -222,14 +222,14 @@ def is_gone(pid: int) -> bool:
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc to look at")
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_no_process_survives_the_writer(writer, end):
-    process, pids = writer
-    assert not any(map(is_gone, pids))
+    process, pid = writer
+    assert not is_gone(pid)
     process.send_signal(end)
     process.wait(20)
     deadline = time.monotonic() + 20
-    while not all(map(is_gone, pids)) and time.monotonic() < deadline:
+    while not is_gone(pid) and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert all(map(is_gone, pids))
+    assert is_gone(pid)
 
 
 def test_a_process_that_builds_needs_no_haystack():

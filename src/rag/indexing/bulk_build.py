@@ -1,30 +1,34 @@
-"""Note batches: enough new notes to be read and written apart, as segments of the index, by two
-processes where that pays.
+"""Many new notes: read, cut and weighed here, and written as segments of the index by another
+process meanwhile.
 
-What a note batch becomes depends on its notes alone, not on which process makes it, nor on when.
+What segments hold depends on their notes alone, not on which process writes them, nor on when.
 """
 
 from __future__ import annotations
 
 import gc
+import os
+import pickle
 import signal
+import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from math import ceil
+from multiprocessing.connection import Connection
 from pathlib import Path
-from queue import SimpleQueue
-from threading import Lock
 
 from rag.config import IndexConfig
 from rag.exceptions import INDEX_AGAIN, IndexingError
-from rag.index.note_rows import NoteRow, Span
+from rag.index.note_rows import NoteRow
 from rag.index.searchable_text import beside, indexed_text
 from rag.index.snapshots import IndexDirectory
+from rag.indexing.changes import Changes
 from rag.indexing.note_reader import NoteChunk, read_files
 from rag.stores.base.points import Point, chunk_point, weight
 from rag.stores.edge.shard import build_segments
@@ -33,46 +37,32 @@ from rag.support.file_kinds import DOCUMENTS
 from rag.support.memory_limits import free_memory, give_back, limit_arenas
 from rag.support.owned_folders import make_owned
 from rag.support.pipeline_parts import own_errors
-from rag.support.processes import PythonProcess, may_start, processors, take_orders
+from rag.support.processes import PythonProcess, may_start, processors
 from rag.text.bm25_documents import DocumentEncoder
 from rag.vault.discovery import NoteFile
-from rag.vault.document_process import take_one_process
 from rag.vault.readers import reader_of
 
 # A note batch makes a segment, which is not merged again. To build one takes 75 MB and 13 KB a
-# chunk, twice where two processes do; but every search opens every segment, for some 10 ms, and
-# each repeats what several have of a word. So batches of 9 MB, some 15,000 chunks, keep the first
-# index of 10,000 notes below 700 MB of memory, and those of large vaults grow with them.
+# chunk; but every search opens every segment, for some 10 ms, and each repeats what several have of
+# a word. So batches of 9 MB, some 15,000 chunks, keep the first index of 10,000 notes below 700 MB
+# of memory, and those of large vaults grow with them.
 SMALLEST = 1_000_000
 USUAL = 9_000_000
 LARGEST = 16_000_000
 _USUALLY = 8  # batches, before they grow
-_TWO_PROCESSES = 9_000_000  # bytes that pay for a second one
 _MOST_NOTES = 5_000
 _BATCH_CHUNKS = 1000
 _TOGETHER = 512  # chunks whose vectors are held at once; those of one may take 100 KB
-_MOST_PROCESSES = 2
 _TEXTS = tuple(one for one, kind in DOCUMENTS.items() if kind in ("text", "csv", "org", "rst"))
 _PACKED = 30_000  # bytes of text of a small PDF or file of Office, and what it takes to read it
-_MEMORY = 450 << 20  # bytes that each may take, the files counted that it has mapped
+_MEMORY = 900 << 20  # bytes that two processes may take, the files counted that they have mapped
 Progress = Callable[[int], None]
-
-
-@dataclass(frozen=True)
-class NoteBatch:
-    """Notes to be read, the index they are for, and when their vault was copied."""
-
-    vault: str
-    root: str
-    files: list[NoteFile]
-    config: IndexConfig
-    directory: str
-    copied: Sequence[Span] = ()
 
 
 @dataclass
 class BuiltSegments:
-    """What became of a note batch: a folder of segments, and what the manifest is to know of them.
+    """What became of a batch of notes: a folder of segments, and what the manifest is to know of
+    them.
 
     `failed` are files that could not be read, and why; `counts` are from `build_segments`.
     """
@@ -90,13 +80,8 @@ def split(files: Sequence[NoteFile]) -> list[list[NoteFile]]:
     total = sum(map(_weight, files))
     if total < SMALLEST:
         return []
-    # Documents are read by processes of their own.
-    notes = sum(file.size for file in files if not reader_of(file.path).is_document)
-    pays = notes >= _TWO_PROCESSES
-    batches = total / min(max(USUAL, total / _USUALLY), LARGEST)
-    count = max(ceil(batches) if pays else round(batches), ceil(len(files) / _MOST_NOTES))
-    if pays:
-        count += count % 2  # so that both have as much to do
+    size = min(max(USUAL, total / _USUALLY), LARGEST)
+    count = max(round(total / size), ceil(len(files) / _MOST_NOTES))
     runs: list[list[NoteFile]] = [[] for _ in range(count)]
     before = 0
     for file in files:
@@ -112,36 +97,88 @@ def _weight(file: NoteFile) -> int:
     return min(file.size, _PACKED + file.size // 20) if is_packed else file.size
 
 
-# -- building --------------------------------------------------------------------------
+# -- reading and weighing --------------------------------------------------------------
 
 
-def build(note_batch: NoteBatch, encoder: DocumentEncoder, progress: Progress) -> BuiltSegments:
-    """Read the notes of a note batch and write their chunks into segments. An encoder that is kept
-    knows the words of earlier batches.
+def build_all(
+    batches: Iterable[Sequence[NoteFile]],
+    changes: Changes,
+    config: IndexConfig,
+    directory: IndexDirectory,
+    progress: Progress,
+) -> Generator[BuiltSegments]:
+    """Write batches of the new notes of a vault as segments, and yield what became of each, in
+    order.
 
-    :raises IndexingError: when the disk has no room, or a chunk cannot be written.
+    :param progress: called repeatedly with how many more notes are done.
+    :raises IndexingError: when the disk has no room, a chunk cannot be written, or the process that
+        writes ends.
     """
-    directory = IndexDirectory(note_batch.directory)
-    words: set[str] = set()
-    with own_errors(IndexingError, "the indexing pipeline failed"):
-        make_owned(directory.parts)
-        # A name of its own: a process that outlived another run must not meet this one.
-        built = BuiltSegments(Path(tempfile.mkdtemp(dir=directory.parts)) / "shard")
-        batches = _read(note_batch, built, progress)
-        points = (_points(chunks, directory, encoder, words) for chunks in batches)
-        built.counts = build_segments(built.folder, chain.from_iterable(points))
-    built.words = sorted(words)
+    encoder = DocumentEncoder()
+    with ExitStack() as stack, own_errors(IndexingError, "the indexing pipeline failed"):
+        process: PythonProcess | None = None
+        if _pays():
+            threads = stack.enter_context(ThreadPoolExecutor(1))
+            with suppress(OSError):  # the system allows no more
+                process = stack.enter_context(PythonProcess(__name__, write_segments.__name__))
+        waiting: tuple[BuiltSegments, Future[Counter[int]]] | None = None
+        for files in batches:
+            make_owned(directory.parts)
+            # A name of its own: a process that outlived another run must not meet this one.
+            built = BuiltSegments(Path(tempfile.mkdtemp(dir=directory.parts)) / "shard")
+            notes = _read(files, changes, config, directory, built, progress)
+            words: set[str] = set()
+            points = chain.from_iterable(_points(some, directory, encoder, words) for some in notes)
+            if process:
+                for order in chain([built.folder], points, [None]):
+                    process.order(order)
+                built.words = sorted(words)
+                if waiting:
+                    yield _finished(*waiting)
+                waiting = built, threads.submit(_answer, process, directory)
+            else:
+                built.counts = build_segments(built.folder, points)
+                built.words = sorted(words)
+                yield built
+            give_back()
+        if waiting:
+            yield _finished(*waiting)
+
+
+def _pays() -> bool:
+    """Return whether another process is to write: there are processors and memory for two."""
+    free = free_memory()
+    return processors() > 1 and may_start() and (free is None or free >= _MEMORY)
+
+
+def _finished(built: BuiltSegments, counts: Future[Counter[int]]) -> BuiltSegments:
+    built.counts = counts.result()
     return built
 
 
+def _answer(process: PythonProcess, directory: IndexDirectory) -> Counter[int]:
+    try:
+        answer = process.answer()
+    except EOFError as error:  # it ended before, or it cannot be trusted
+        raise _why_ended(process.kill(), directory) from error
+    if isinstance(answer, BaseException):
+        raise answer
+    counts: Counter[int] = answer
+    return counts
+
+
 def _read(
-    note_batch: NoteBatch, built: BuiltSegments, progress: Progress
+    files: Sequence[NoteFile],
+    changes: Changes,
+    config: IndexConfig,
+    directory: IndexDirectory,
+    built: BuiltSegments,
+    progress: Progress,
 ) -> Iterator[list[NoteChunk]]:
-    """Yield the chunks of a note batch, those of some notes at a time; fill in `built`."""
+    """Yield the chunks of some notes, those of a few at a time; fill in `built`."""
     chunks: list[NoteChunk] = []
-    of, done = note_batch, 0
-    index = Path(of.directory)
-    for file, note in read_files(of.root, of.vault, of.files, of.config, of.copied, index):
+    done, of = 0, changes
+    for file, note in read_files(of.root, of.vault, files, config, of.copied, directory.path):
         done += 1
         if note is None:
             continue
@@ -181,73 +218,35 @@ def _points(
         yield points
 
 
-# -- processes -------------------------------------------------------------------------
+# -- writing, in a process of its own --------------------------------------------------
 
 
-def build_all(batches: Sequence[NoteBatch], progress: Progress) -> Generator[BuiltSegments]:
-    """Build batches and yield what became of each, in order: in as many processes as there are
-    processors and free memory for, at most 2; in this one where that is one, or there is one batch.
-
-    :param progress: called repeatedly with how many more notes are done.
-    """
-    count = min(_affordable(), len(batches), _MOST_PROCESSES)
-    with ExitStack() as stack:
-        threads = stack.enter_context(ThreadPoolExecutor(_MOST_PROCESSES))
-        idle, telling = SimpleQueue[PythonProcess](), Lock()
-        with suppress(OSError):  # the system allows no more
-            while 1 < count > idle.qsize() and may_start():
-                idle.put(stack.enter_context(PythonProcess(__name__, work.__name__)))
-
-        def order(batch: NoteBatch) -> BuiltSegments:
-            worker = idle.get()
-            try:
-                worker.order(batch)
-                while isinstance(answer := worker.answer(), int):
-                    with telling:
-                        progress(answer)
-            except EOFError as error:  # it ended before, or it cannot be trusted
-                raise _why_ended(worker.kill(), batch.directory) from error
-            finally:
-                idle.put(worker)
-            if isinstance(answer, BaseException):
-                raise answer
-            built: BuiltSegments = answer
-            return built
-
-        if idle.qsize():
-            yield from threads.map(order, batches)
-            return
-    encoder = DocumentEncoder()
-    for batch in batches:
-        yield build(batch, encoder, progress)
-        give_back()
-
-
-def _affordable() -> int:
-    count, free = processors(), free_memory()
-    return count if free is None else max(1, min(count, free // _MEMORY))
-
-
-def _why_ended(code: int, directory: str) -> IndexingError:
-    """Return what the end of a worker means."""
+def _why_ended(code: int, directory: IndexDirectory) -> IndexingError:
+    """Return what the end of the process means."""
     if code == -signal.SIGBUS:  # no block of the disk for what the engine has mapped
-        return disk_full(directory)
+        return disk_full(directory.path)
     return IndexingError(
-        "a process that reads notes ended before its time",
+        "the process that writes segments ended before its time",
         f"signal {-code}" if code < 0 else f"exit code {code}",
         hint=INDEX_AGAIN,
     )
 
 
-def work() -> None:
-    """Be a worker: build batches until the standard input ends."""
+def write_segments() -> None:
+    """Be that process: write segments, each given as a folder, batches of points, and `None`, until
+    the standard input ends."""
     limit_arenas(1)
-    take_one_process()
-    gc.disable()  # indexing makes millions of short-lived lists and no circles among them
-    encoder = DocumentEncoder()
-    take_orders(lambda batch, tell: build(batch, encoder, tell), _clean_up)
-
-
-def _clean_up() -> None:
-    gc.collect()
-    give_back()
+    gc.disable()  # points are millions of short-lived lists and no circles among them
+    answers = Connection(os.dup(1), readable=False)
+    os.dup2(2, 1)  # nothing else may get among the answers
+    next_order = partial(pickle.load, sys.stdin.buffer)
+    with suppress(EOFError, BrokenPipeError):  # who ordered is gone
+        while True:
+            folder = next_order()
+            try:
+                answers.send(build_segments(folder, iter(next_order, None)))
+            except Exception as error:
+                answers.send(error)
+                return
+            gc.collect()
+            give_back()

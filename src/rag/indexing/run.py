@@ -381,13 +381,9 @@ class IndexRun:
         is_plain = self._users_pipeline is None and not self._is_on_server
         if not (changes.added and is_plain) or read_embedded(self.manifest) is not None:
             return False
-        from rag.indexing.bulk_build import NoteBatch, build_all, split
+        from rag.indexing.bulk_build import build_all, split
 
-        index, home = self.config.index, str(self.directory.path)
-        batches = [
-            NoteBatch(changes.vault, changes.root, files, index, home, changes.copied)
-            for files in split(changes.added)
-        ]
+        batches = split(changes.added)
         if not batches:
             return False
         store: Any = self.store
@@ -401,8 +397,9 @@ class IndexRun:
 
         count(0)
         try:
-            # Closed here, and not when it is forgotten: no worker may outlive a Ctrl-C.
-            with closing(build_all(batches, count)) as built:
+            # Closed here, and not when it is forgotten: no process may outlive a Ctrl-C.
+            building = build_all(batches, changes, self.config.index, self.directory, count)
+            with closing(building) as built:
                 for part in built:
                     store.import_segments(part.folder, part.counts)
                     self.manifest.add_words(part.words)

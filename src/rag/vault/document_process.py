@@ -116,11 +116,6 @@ for _process in (*_processes, _ocr):
     atexit.register(_process.close)
 
 
-def take_one_process() -> None:
-    """Read in one process from now on, where several processes index."""
-    del _processes[1:]
-
-
 def _process_for(*order: *Order) -> DocumentProcess:
     """Return the process that was given an order, or the one with the least to do."""
     ordered = (process for process in _processes if order in process.ordered)
