@@ -95,12 +95,11 @@ def _measure_load(process: int, port: int, token: str, asked: argparse.Namespace
         thread.start()
     for thread in threads:
         thread.join()
-    cuts, took = quantiles(taken, n=100), time.monotonic() - begin
-    print(
-        f"{len([*tree(process)])} processes: {count / took:.1f} done a second,"
-        f" p50 {cuts[49]:.1f} ms, p99 {cuts[98]:.1f} ms, longest {max(taken):.1f} ms,"
-        f" {len(failed)} failed, memory {before:.0f} -> {memory_of_tree(process) / _MB:.0f} MB"
-    )
+    cuts, rate = quantiles(taken, n=100), count / (time.monotonic() - begin)
+    after, processes = memory_of_tree(process) / _MB, len([*tree(process)])
+    print(f"{processes} processes: {rate:.1f} done a second, {len(failed)} failed")
+    print(f"  p50 {cuts[49]:.1f} ms, p99 {cuts[98]:.1f} ms, longest {max(taken):.1f} ms")
+    print(f"  memory {before:.0f} -> {after:.0f} MB", flush=True)
     return len(failed)
 
 

@@ -55,10 +55,15 @@ _WRITTEN = 60.0  # seconds between two heartbeats that are written down
 _JUMP = 10.0  # seconds by which the clocks differ more than before, when the machine slept
 _SLICE = 60.0  # seconds that one run embeds, before it is told what came of it
 _NICE = 5  # with 10 a saved note is found too late on a machine that is busy
-# Import what a run needs, and wait for the word; without one the watcher is gone.
+# Import what a run needs, and wait for the word; without one the watcher is gone. While there is
+# none some note is being written, and what writes an index, of .6 s, can be imported too.
 _BEGIN = """
-import sys
+import select, sys
+from rag.daemon.unused_libraries import leave_out_unused
+leave_out_unused()
 import rag.app.sync, rag.cli.commands.index, rag.indexing.run
+if not select.select([sys.stdin], [], [], 0)[0]:
+    import rag.cli.app, rag.indexing.pipeline, rag.stores.edge.document_store
 if sys.stdin.read(1):
     from rag.__main__ import main
     main()
@@ -138,7 +143,7 @@ class IndexProcess:
         self._is_stopped = False
 
     def prepare(self) -> None:
-        """Start the process, which waits until `run`: to import the program takes a third of a
+        """Start the process, which waits until `run`: to import the program takes a
         second.
 
         :raises OSError: when it cannot be started.
