@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from Stemmer import Stemmer
@@ -41,8 +42,8 @@ def peers() -> list[Peer]:
     return [
         Bm25s("bm25s, Snowball", ("en",), snowball),
         Bm25s("bm25s, Sudachi C", ("en", "ja"), sudachi),
-        Fts5("SQLite FTS5, porter", ("en",), "porter unicode61", words),
-        Fts5("SQLite FTS5, trigram", ("en", "ja"), "trigram", trigrams),
+        Fts5("porter", ("en",)),
+        Fts5("trigram", ("en", "ja")),
     ]
 
 
@@ -126,17 +127,25 @@ _FTS5_SEARCH = (
 
 
 class Fts5:
-    """SQLite's full-text index in memory, terms of the query ORed, ranked by its bm25()."""
+    """SQLite's full-text index, terms of the query ORed, ranked by its bm25().
 
-    def __init__(
-        self, name: str, reads: tuple[str, ...], tokenizer: str, terms: Callable[[str], set[str]]
-    ) -> None:
-        self.name, self.reads = name, reads
-        self._tokenizer, self._terms = tokenizer, terms
+    :param variant: `porter` or `trigram`.
+    :param file: of the database; without it, it is in memory.
+    """
+
+    def __init__(self, variant: str, reads: tuple[str, ...], file: Path | str = ":memory:") -> None:
+        self.name, self.reads = f"SQLite FTS5, {variant}", reads
+        self._tokenizer, self._terms = (
+            ("trigram", trigrams) if variant == "trigram" else ("porter unicode61", words)
+        )
+        self._db = sqlite3.connect(file)
 
     def build(self, notes: Sequence[Note]) -> None:
         """Index `notes`."""
-        self._db = sqlite3.connect(":memory:")
+        self.add((note.vault, note.path, note.title, _body(note)) for note in notes)
+
+    def add(self, rows: Iterable[tuple[str, str, str, str]]) -> int:
+        """Index vaults, paths, titles and texts; return how many there are."""
         try:
             self._db.execute(
                 "CREATE VIRTUAL TABLE notes USING fts5"
@@ -144,18 +153,15 @@ class Fts5:
             )
         except sqlite3.OperationalError as error:
             raise PeerMissing(f"SQLite {sqlite3.sqlite_version}: {error}") from error
-        rows = ((note.vault, note.path, note.title, _body(note)) for note in notes)
         self._db.executemany("INSERT INTO notes VALUES (?, ?, ?, ?)", rows)
+        self._db.commit()
+        return int(self._db.execute("SELECT count(*) FROM notes").fetchone()[0])
 
     def search(self, query: str, k: int) -> list[Key]:
         """Return the best notes."""
-        match = any_of(self._terms(query))
+        terms = sorted(self._terms(query))
+        match = " OR ".join('"{}"'.format(term.replace('"', '""')) for term in terms)
         return self._db.execute(_FTS5_SEARCH, (match, k)).fetchall() if match else []
-
-
-def any_of(terms: set[str]) -> str:
-    """Return FTS5's query for any of some terms, empty without any."""
-    return " OR ".join('"{}"'.format(term.replace('"', '""')) for term in sorted(terms))
 
 
 def words(query: str) -> set[str]:

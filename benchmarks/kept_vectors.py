@@ -12,7 +12,7 @@ from rag.indexing.chunk_embedding import embed_chunks
 from rag.indexing.run import IndexRun
 
 
-def embed(config: RAGConfig, known: Path) -> None:
+def _embed(config: RAGConfig, known: Path) -> None:
     """Embed all notes of an index, with the vectors that the file `known` has, and keep in it
     those that were made, also when embedding breaks off."""
     vectors = config.index_dir / VECTORS
@@ -43,5 +43,5 @@ def indexed(vaults: Mapping[str, Path], known: Path | None = None) -> Iterator[R
                 run.index_vault(name, folder)
             run.publish()
         if known:
-            embed(config, known)
+            _embed(config, known)
         yield config

@@ -13,23 +13,19 @@ program is not told the language of a question. Questions, judging and metrics a
 `rag eval`.
 
 With --meaning the program is measured three times: by words, by words and meaning, and by meaning
-alone, with the embedding model of the settings in force. It embeds all notes, which may take an
-hour; their vectors are kept in FOLDER for the next run.
+alone, with the built-in embedding model. It embeds all notes, which may take an hour; their vectors
+are kept in FOLDER for the next run.
 """
 
 import argparse
-import os
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from baselines import Key, PeerMissing, peers
-from kept_vectors import embed
-from rag.config import RAGConfig, load_config
+from kept_vectors import indexed
 from rag.evaluation.run import (
     DEPTH,
     LATENCY,
@@ -42,7 +38,6 @@ from rag.evaluation.run import (
     score,
     summary,
 )
-from rag.indexing.run import IndexRun
 from rag.pipelines import create_search_pipeline, search
 from rag.stores import get_document_store
 from rag.vault import Note, read_note, scan_folder
@@ -181,8 +176,10 @@ def _systems(vaults: Vaults, with_peers: bool, meaning: Path | None) -> Iterator
 
 
 def _program(vaults: Vaults, meaning: Path | None) -> Iterator[System]:
-    with _indexed(vaults, meaning) as (config, seconds), get_document_store(config) as store:
-        pipeline = create_search_pipeline(store)
+    known, started = meaning and meaning / f"{'+'.join(vaults)}.sqlite3", time.perf_counter()
+    with indexed(vaults, known) as config, get_document_store(config) as store:
+        seconds = time.perf_counter() - started
+        pipeline = create_search_pipeline(store, config)
 
         def ask(mode: str, query: str) -> list[Key]:
             results = search(pipeline, query, top_k=DEPTH, mode=mode, keep_mode=True).results
@@ -192,26 +189,6 @@ def _program(vaults: Vaults, meaning: Path | None) -> Iterator[System]:
         if meaning:
             yield System("rag, with meaning", LANGUAGES, partial(ask, "hybrid"), seconds)
             yield System("rag, meaning alone", LANGUAGES, partial(ask, "dense"), seconds)
-
-
-@contextmanager
-def _indexed(vaults: Vaults, meaning: Path | None = None) -> Iterator[tuple[RAGConfig, float]]:
-    """Give settings with an index of `vaults`, and how long it took.
-
-    :param meaning: embed them too, which is not counted; vectors are kept in this folder.
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["RAG_DATA_DIR"] = folder
-        config = load_config()
-        started = time.perf_counter()
-        with IndexRun(config) as run:
-            for name, root in vaults.items():
-                run.index_vault(name, root)
-            run.publish()
-        seconds = time.perf_counter() - started
-        if meaning:
-            embed(config, meaning / f"{'+'.join(vaults)}.sqlite3")
-        yield config, seconds
 
 
 def _read_notes(vaults: Vaults) -> list[Note]:

@@ -1,36 +1,21 @@
 """SQLite FTS5 by hand. VARIANT: porter or trigram."""
 
-import sqlite3
 from pathlib import Path
 
-from baselines import any_of, trigrams, words
+from baselines import Fts5
 from program import TOP_K, read_notes, run
 
-_TOKENIZERS = {"porter": "porter unicode61", "trigram": "trigram"}
-_TERMS = {"porter": words, "trigram": trigrams}
+
+def _engine(variant: str, index: Path) -> Fts5:
+    return Fts5(variant, (), index / "notes.db")
 
 
 def _load(variant: str, vault: Path, index: Path) -> int:
-    db = sqlite3.connect(index / "notes.db")
-    db.execute(
-        "CREATE VIRTUAL TABLE notes USING fts5"
-        f"(path UNINDEXED, title, text, tokenize='{_TOKENIZERS[variant]}')"
-    )
-    db.executemany("INSERT INTO notes VALUES (?, ?, ?)", read_notes(vault))
-    db.commit()
-    [(count,)] = db.execute("SELECT count(*) FROM notes")
-    return int(count)
+    return _engine(variant, index).add(("", *note) for note in read_notes(vault))
 
 
 def _search(variant: str, index: Path, query: str) -> list[str]:
-    match = any_of(_TERMS[variant](query))
-    if not match:
-        return []
-    found = sqlite3.connect(index / "notes.db").execute(
-        "SELECT path FROM notes WHERE notes MATCH ? ORDER BY bm25(notes, 0, 5, 1) LIMIT ?",
-        (match, TOP_K),
-    )
-    return [path for (path,) in found]
+    return [path for _, path in _engine(variant, index).search(query, TOP_K)]
 
 
 run(_load, _search)

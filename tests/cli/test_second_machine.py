@@ -11,7 +11,6 @@ import pytest
 from qdrant_server import QdrantServer
 
 Rag = Callable[..., Any]
-HEAD = "POST /collections/obsidian_knowledge.catalog/points"
 
 
 @pytest.fixture
@@ -52,13 +51,6 @@ class TestReading:
         there = rag("search", "rolling back", "--json").json
         assert [r["path"] for r in here["results"]] == ["runbooks/Rollback.md"]
         assert here["results"] == there["results"]
-
-    def test_the_first_command_fetches_the_catalog_and_the_next_only_asks(self, rag, server):
-        rag("status")
-        assert server.paths().count(HEAD) > 1
-        server.requests.clear()
-        rag("status")
-        assert server.paths() == [HEAD]
 
     def test_a_note_is_printed_as_it_was_indexed(self, rag):
         ran = rag("get", "Backups")

@@ -29,18 +29,6 @@ def test_notes_are_indexed_into_the_server_and_found_there(server, notes, rag):
     assert rag("get", "Backups").code == 0
 
 
-def test_commands_go_on_at_the_next_address(server, notes, rag, monkeypatch):
-    with QdrantServer() as gone:
-        pass
-    monkeypatch.setenv("RAG_STORE__URL", f"{gone.url},{server.url}")
-    assert rag("index", notes).code == 0
-    assert rag("search", "restore", "--json").json["results"][0]["path"] == "Backups.md"
-    server.close()
-    failed = rag("search", "restore")
-    assert failed.code == 4
-    assert f"no Qdrant server answers at {gone.url}, {server.url}" in failed.err
-
-
 def test_the_index_is_copied_to_the_server(notes, rag, request):
     rag("index", "-q", notes)
     server = request.getfixturevalue("server")

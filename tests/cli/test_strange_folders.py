@@ -115,12 +115,6 @@ class TestTrust:
         assert servers[0].requests() == []
         assert servers[0].url not in (strange / "rag.toml").read_text()
 
-    def test_a_file_that_was_changed_is_trusted_no_more(self, rag, strange):
-        rag("trust")
-        with (strange / "rag.toml").open("a") as file:
-            file.write("# by another hand\n")
-        assert "is not trusted" in rag("config").err
-
 
 class TestKeys:
     def keys(self, qdrant: QdrantServer) -> set[str]:

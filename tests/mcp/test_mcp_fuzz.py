@@ -111,7 +111,7 @@ def check(answer: Any) -> None:
             assert "Traceback" not in content["text"]
 
 
-@settings(max_examples=examples(1000), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(500), suppress_health_check=[HealthCheck.too_slow])
 @given(message=_MESSAGES)
 def test_every_message_has_a_valid_answer_or_none(dispatcher, message):
     if answer := dispatcher.handle(message):

@@ -292,7 +292,7 @@ def hostile(build_index) -> Iterator[Tool]:
     links = "\n\n".join(f"See [[{long}{n}]]." for n in range(300))
     notes = {
         f"Fat {n}.md": f"---\ntags: [{tags}]\n---\n# Fat {n}\n\nWombats.\n\n{links}\n"
-        for n in range(8)
+        for n in range(3)
     }
     notes |= {f"{long}{n}.md": f"# {long}{n}\n\nWombats are fat.\n" for n in range(60)}
     notes |= {

@@ -56,17 +56,15 @@ def answer(config, monkeypatch, request, weights, tmp_path):
     return answer
 
 
-@pytest.mark.parametrize("question", ["Who lit the lamp?", "Wer zündete die Lampe an?"])
-def test_the_words_that_answer_are_marked_whatever_the_language(answer, question):
-    read = answer(question)
+def test_the_words_that_answer_are_marked_whatever_the_language(answer):
+    read = answer("Wer zündete die Lampe an?")
     assert read["found"] and read["quotes"][0]["text"] == LAMP
     assert read["quotes"][0]["answer"] == "Ada Quill"
+    assert "answer" not in answer("Who lit the lamp?", reads=False)["quotes"][0]
 
 
 def test_an_answer_that_is_not_there_is_less_likely_when_read(answer):
-    question = "How tall is the lamp of the north pier?"
-    assert not answer(question)["found"]
-    assert "answer" not in answer("Who lit the lamp?", reads=False)["quotes"][0]
+    assert not answer("How tall is the lamp of the north pier?")["found"]
 
 
 def test_status_and_doctor_name_it(config, weights, monkeypatch, tmp_path):

@@ -15,14 +15,6 @@ class TestBuildQdrantFilters:
         found = build_qdrant_filters(QueryFilters(date_to=date(2025, 3, 1)))
         assert (found["operator"], found["value"]) == ("<=", "2025-03-01T23:59:59.999999")
 
-    def test_all_of_them_are_combined_with_and(self):
-        filters = QueryFilters(["work"], ["x"], date(2025, 1, 1), date(2025, 2, 1))
-        found = build_qdrant_filters(filters)
-        assert found["operator"] == "AND"
-        assert [condition["field"] for condition in found["conditions"]] == [
-            *("meta.vault", "meta.tags", "meta.created", "meta.created")
-        ]
-
 
 @pytest.fixture(scope="module")
 def found_by(searching):

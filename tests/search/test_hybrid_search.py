@@ -8,11 +8,9 @@ from datetime import date
 import pytest
 from haystack import Pipeline
 
-from index_fixtures import paths
+from index_fixtures import embedded, paths
 from ollama_server import Model, OllamaServer
-from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig
-from rag.indexing.chunk_embedding import embed_chunks
-from rag.indexing.run import IndexRun
+from rag.config import RAGConfig
 from rag.pipelines import (
     QueryFilters,
     SearchResponse,
@@ -58,22 +56,8 @@ def thesaurus() -> Iterator[OllamaServer]:
 
 
 @pytest.fixture(scope="module")
-def settings(thesaurus, tmp_path_factory) -> RAGConfig:
-    base = tmp_path_factory.mktemp("hybrid")
-    config = RAGConfig(
-        data_dir=base / "data",
-        embedding=EmbeddingConfig("ollama"),
-        ollama=OllamaConfig(url=thesaurus.url, retries=0),
-    )
-    with IndexRun(config) as run:
-        for vault, notes in (("work", NOTES), ("home", HOME)):
-            (base / vault).mkdir()
-            for path, text in notes.items():
-                (base / vault / path).write_text(text, "utf-8")
-            run.index_vault(vault, base / vault)
-        run.publish()
-        embed_chunks(run)
-    return config
+def settings(thesaurus, build_index) -> RAGConfig:
+    return embedded(build_index({"work": NOTES, "home": HOME}), thesaurus)
 
 
 @pytest.fixture(scope="module")

@@ -1,13 +1,12 @@
 """Search: what is found, in which order, and what goes wrong aloud."""
 
 import pytest
-from haystack import Pipeline
 
 from index_fixtures import paths
 from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError, QueryError
-from rag.pipelines import create_qa_pipeline, create_search_pipeline, search
-from rag.stores import QdrantEdgeDocumentStore, get_document_store
+from rag.pipelines import create_search_pipeline, search
+from rag.stores import get_document_store
 from tables import rows
 
 NOTES = {
@@ -34,13 +33,6 @@ def config(build_index) -> RAGConfig:
 def pipeline(config):
     with get_document_store(config) as store:
         yield create_search_pipeline(store, config)
-
-
-def store_of(pipeline: Pipeline) -> QdrantEdgeDocumentStore:
-    """Return the one store that the components of a pipeline share."""
-    retriever, loader = (pipeline.get_component(name) for name in ("retriever", "loader"))
-    assert retriever.document_store is loader.document_store
-    return retriever.document_store
 
 
 class TestErrors:
@@ -134,23 +126,3 @@ def test_of_notes_that_score_the_same_one_in_the_language_of_the_query_goes_firs
         with get_document_store(config) as store:
             found = search(create_search_pipeline(store), query).results
         assert found[0].content == wanted
-
-
-class TestSerialisation:
-    def test_a_search_pipeline_loads_back_and_finds_the_same(self, pipeline):
-        loaded = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])
-        expected = search(pipeline, "restore a backup")
-        assert expected.results
-        assert search(loaded, "restore a backup") == expected
-        store_of(loaded).close()
-
-    def test_a_qa_pipeline_loads_back_and_answers_the_same(self, config):
-        from rag.pipelines import ask
-
-        with get_document_store(config) as store:
-            pipeline = create_qa_pipeline(store)
-            loaded = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])
-            expected = ask(pipeline, "How do I restore a backup?")
-            assert expected.found
-            assert ask(loaded, "How do I restore a backup?") == expected
-            store_of(loaded).close()

@@ -260,11 +260,3 @@ def test_a_run_that_broke_off_is_completed_by_the_next(
     refresh(config=remote, work=folder)
     refresh(config=config, work=folder)
     assert points(remote) == points(config)
-
-
-def test_while_the_server_is_away_a_search_fails_with_its_error(on_server, write_notes, refresh):
-    remote, server = on_server
-    refresh(config=remote, work=write_notes("work", NOTES["work"]))
-    server.fail("hangup")
-    with get_document_store(remote) as store, pytest.raises(ConnectionError):
-        search(create_search_pipeline(store), "deploy")

@@ -13,13 +13,11 @@ from haystack import Pipeline
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from index_fixtures import paths
+from index_fixtures import embedded, paths
 from ollama_server import Model, OllamaServer
 from property_examples import examples
-from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig
+from rag.config import OllamaConfig, RAGConfig
 from rag.exceptions import ConfigError, UsageError
-from rag.indexing.chunk_embedding import embed_chunks
-from rag.indexing.run import IndexRun
 from rag.pipelines import SearchResponse, ask, create_qa_pipeline, create_search_pipeline, search
 from rag.query.models import QueryBundle
 from rag.search.components.query_embedder import QueryEmbedder
@@ -81,20 +79,9 @@ def quiet(server) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def index(server, tmp_path_factory) -> RAGConfig:
-    base = tmp_path_factory.mktemp("variants")
-    for path, text in NOTES.items():
-        (base / "v" / path).parent.mkdir(parents=True, exist_ok=True)
-        (base / "v" / path).write_text(text, "utf-8")
-    ollama = OllamaConfig(
-        url=server.url, retries=0, read_timeout=2.0, query_timeout=2.0, transform_timeout=2.0
-    )
-    config = RAGConfig(data_dir=base / "data", embedding=EmbeddingConfig("ollama"), ollama=ollama)
-    with IndexRun(config) as run:
-        run.index_vault("v", base / "v")
-        run.publish()
-        embed_chunks(run)
-    return config
+def index(server, build_index) -> RAGConfig:
+    soon = dict.fromkeys(("read_timeout", "query_timeout", "transform_timeout"), 2.0)
+    return embedded(build_index({"v": NOTES}), server, **soon)
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from ollama_answers import ANSWER_NOTES
+from ollama_server import OllamaServer
 from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig
 from rag.indexing.chunk_embedding import embed_chunks
 from rag.indexing.reports import RunReport
@@ -32,6 +33,15 @@ NOTES = {
 def paths(response: SearchResponse) -> list[str]:
     """Return the paths of the notes that a search found."""
     return [result.file_path for result in response.results]
+
+
+def embedded(config: RAGConfig, server: OllamaServer, **ollama: Any) -> RAGConfig:
+    """Give an index that is there vectors of a server; return its settings with that server."""
+    settings = OllamaConfig(url=server.url, retries=0, **ollama)
+    config = replace(config, ollama=settings)
+    with IndexRun(config) as run:
+        embed_chunks(run)
+    return config
 
 
 @pytest.fixture

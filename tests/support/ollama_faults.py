@@ -168,10 +168,6 @@ def _html(_: Fault, answer: Answer, __: Any) -> None:
     answer.body, answer.lines, answer.content_type = _PAGE, None, "text/html; charset=utf-8"
 
 
-def _content_type(_: Fault, answer: Answer, __: Any) -> None:
-    answer.content_type = "text/html"
-
-
 def _ends(how: str, where: str) -> Callable[[Fault, Answer, Any], None]:
     def end(fault: Fault, answer: Answer, _: Any) -> None:
         answer.cut = how
@@ -245,7 +241,6 @@ KINDS: dict[str, Callable[[Fault, Answer, Any], None]] = {
     "deep": _deep,  # brackets without end, which Python's own parser fails at
     "deep_error": _deep_error,  # an error answer with `status`, and brackets for its message
     "html": _html,  # 200 and the page of some other program
-    "content_type": _content_type,  # the right answer under a wrong content type
     "drop": _ends("hangup", "start"),  # closed before any answer
     "reset": _ends("reset", "start"),  # reset before any answer
     "hangup": _ends("hangup", "middle"),  # closed in the middle of the body or stream

@@ -15,14 +15,12 @@ _SENTENCE = re.compile(r"\S[^\n]*?(?:[.!?](?=[\s\"')\]]|\Z)|[。！？])")
 class Reply:
     """One answer of a chat model.
 
-    :param tool_calls: pairs of a tool's name and its arguments.
     :param chunks: what each line of a stream carries, instead of a token of `text` each.
     :param done_reason: `stop`, or `length` for an answer that ended too early.
     """
 
     text: str = ""
     thinking: str = ""
-    tool_calls: Sequence[tuple[str, Mapping[str, Any]]] = ()
     chunks: Sequence[str] | None = None
     done_reason: str = "stop"
 
@@ -76,30 +74,15 @@ def first_source_sentence(prompt: str) -> str:
     return found[0] if found else ""
 
 
-def instance(schema: Mapping[str, Any], text: str, root: Mapping[str, Any] | None = None) -> Any:
-    """Return the least value that fits a JSON schema; its strings are `text`."""
-    root = root or schema
-    if "$ref" in schema:
-        target: Any = root
-        for part in schema["$ref"].removeprefix("#/").split("/"):
-            target = target[part]
-        return instance(target, text, root)
-    for key in ("const", "default"):
-        if key in schema:
-            return schema[key]
+def instance(schema: Mapping[str, Any], text: str) -> Any:
+    """Return the least value that fits a JSON schema as ours are; its strings are `text`."""
     if schema.get("enum"):
         return schema["enum"][0]
-    for key in ("anyOf", "oneOf", "allOf"):
-        if schema.get(key):
-            return instance(schema[key][0], text, root)
-    kind = schema.get("type", "object" if "properties" in schema else "string")
-    kind = kind[0] if isinstance(kind, list) else kind
+    kind = schema.get("type", "string")
     if kind == "object":
         items = schema.get("properties", {}).items()
-        return {name: instance(inner, text, root) for name, inner in items}
+        return {name: instance(inner, text) for name, inner in items}
     if kind == "array":
         inner = schema.get("items", {})
-        return [instance(inner, text, root) for _ in range(schema.get("minItems", 1))]
-    simple = {"integer": schema.get("minimum", 0), "number": schema.get("minimum", 0.0)}
-    simple |= {"boolean": True, "null": None}
-    return simple.get(kind, text)
+        return [instance(inner, text) for _ in range(schema.get("minItems", 1))]
+    return {"integer": 0, "number": 0.0, "boolean": True}.get(kind, text)

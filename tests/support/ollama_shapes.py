@@ -1,6 +1,5 @@
 """The JSON of Ollama's answers: errors, models, the lines of a reply, times and durations."""
 
-import hashlib
 import re
 import time
 from collections.abc import Iterable, Iterator
@@ -46,32 +45,20 @@ class Speech:
     def __init__(self, model: str, started: int) -> None:
         self.model, self.started = model, started
 
-    def lines(
-        self, thoughts: list[str], parts: list[str], calls: Iterable[Any], counts: Json
-    ) -> Iterator[Json]:
-        """Yield thinking, text, tool calls (each whole, on a line of its own), and the end."""
+    def lines(self, thoughts: list[str], parts: list[str], counts: Json) -> Iterator[Json]:
+        """Yield thinking, text, and the end."""
         for thought in thoughts:
             yield self._line(Reply(thinking=thought))
         for part in parts:
             yield self._line(Reply(part))
-        for index, call in enumerate(calls):
-            yield self._line(Reply(tool_calls=[call]), first=index)
         yield self.done(Reply(), counts)
 
     def done(self, reply: Reply, counts: Json) -> Json:
         """Return the last line, or the only one."""
         return self._line(reply) | {"done": True} | counts | durations(self.started)
 
-    def _line(self, reply: Reply, first: int = 0) -> Json:
+    def _line(self, reply: Reply) -> Json:
         more: Json = {"thinking": reply.thinking} if reply.thinking else {}
-        if reply.tool_calls:
-            more["tool_calls"] = [
-                {
-                    "id": f"call_{hashlib.sha256(f'{at}{name}'.encode()).hexdigest()[:8]}",
-                    "function": {"index": at, "name": name, "arguments": dict(arguments)},
-                }
-                for at, (name, arguments) in enumerate(reply.tool_calls, first)
-            ]
         message = {"role": "assistant", "content": reply.text, **more}
         now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
         return {"model": self.model, "created_at": now, "message": message, "done": False}

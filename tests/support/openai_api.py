@@ -6,7 +6,6 @@ it is about.
 """
 
 import base64
-import hashlib
 import json
 import struct
 import threading
@@ -41,7 +40,6 @@ class OpenAIApi:
     :param counts: whether it tells how many tokens there were.
     :param base64: whether it knows `encoding_format`: `yes`, `ignored` or `refused`.
     :param order: in which it lists the vectors: `given`, `backwards`, or all with one `index`.
-    :param most_texts: how many texts a request may hold; 0 for any number.
     :param tells: how it tells the length of a context: `props`, `max_model_len`, `info`,
         `loaded` (as LM Studio does) or `show` (as Ollama does) beside its `/v1`, or not.
     :param lists: whether it lists its models.
@@ -58,7 +56,6 @@ class OpenAIApi:
         counts: bool = True,
         base64: str = "yes",
         order: str = "given",
-        most_texts: int = 0,
         tells: str = "props",
         lists: bool = True,
         refuses: Iterable[str] = (),
@@ -66,7 +63,7 @@ class OpenAIApi:
     ) -> None:
         self.models = {model.name: model for model in models}
         self.key, self.overflow, self.counts, self.base64 = key, overflow, counts, base64
-        self.order, self.most_texts, self.tells = order, most_texts, tells
+        self.order, self.tells = order, tells
         self.lists, self.refuses, self.streams = lists, set(refuses), streams
         self.queue: deque[Says | Script] = deque()
         self.answer: Script | None = None
@@ -146,9 +143,6 @@ class OpenAIApi:
         model = self._model(body)
         given = body["input"]
         texts = [given] if isinstance(given, str) else given
-        if 0 < self.most_texts < len(texts):
-            most = f"batch size {len(texts)} > maximum allowed batch size {self.most_texts}"
-            raise OpenAIError(422, most, "Validation")
         if body.get("encoding_format") == "base64" and self.base64 == "refused":
             raise OpenAIError(400, "invalid encoding_format")
         if not model.can("embedding"):
@@ -188,7 +182,7 @@ class OpenAIApi:
                 raise OpenAIError(400, said, "exceed_context_size_error")
             total, prompt = model.context, "".join(tokens[-model.context :])
         reply = self._reply(body, prompt, messages[-1].get("content") or "", consume)
-        parts, reason = reply.parts(), "tool_calls" if reply.tool_calls else reply.done_reason
+        parts, reason = reply.parts(), reply.done_reason
         limit = body.get("max_tokens") or body.get("max_completion_tokens") or 0
         if 0 < limit < len(parts):
             parts, reason = parts[:limit], "length"
@@ -235,7 +229,7 @@ def _base64(vector: list[float]) -> str:
 def _events(
     model: str, reply: Reply, parts: list[str], reason: str, usage: Json | None
 ) -> Iterator[str]:
-    """Yield the events of a stream: reasoning, text, tool calls, the reason of the end, counts."""
+    """Yield the events of a stream: reasoning, text, the reason of the end, counts."""
 
     def event(delta: Json, finish: str | None = None) -> str:
         choice = {"index": 0, "delta": delta, "finish_reason": finish}
@@ -244,10 +238,6 @@ def _events(
     yield event({"role": "assistant", "content": None})
     yield from (event({"reasoning_content": thought}) for thought in pieces(reply.thinking))
     yield from (event({"content": part}) for part in parts)
-    for index, (name, arguments) in enumerate(reply.tool_calls):
-        called = hashlib.sha256(f"{index}{name}".encode()).hexdigest()[:8]
-        function = {"name": name, "arguments": json.dumps(arguments)}
-        yield event({"tool_calls": [{"index": index, "id": called, "function": function}]})
     yield event({}, reason)
     if usage:
         yield _event({"object": "chat.completion.chunk", "choices": [], "usage": usage})

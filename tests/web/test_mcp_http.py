@@ -12,7 +12,12 @@ from rag.mcp.protocol import MODERN
 CALL = {"name": "search", "arguments": {"query": "バックアップ backups"}}
 
 
-@pytest.mark.parametrize("mode", ["legacy", "auto", MODERN])
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "mode", [pytest.param("legacy", marks=SLOW), "auto", pytest.param(MODERN, marks=SLOW)]
+)
 def test_the_official_client_finds_a_note(client, mode):
     import httpx2
     from mcp.client.client import Client as Official

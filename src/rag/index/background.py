@@ -12,7 +12,7 @@ score normalisation) and from retrieval across languages (CSLS):
   library that knows nothing of the matter would have had as much.
 
 The questions and passages (`background_texts.tsv`) are embedded once for each model. Those of the
-built-in one come with the program (`tests/support/make_background.py`), those of another are kept
+built-in one come with the program (`training/make_background.py`), those of another are kept
 in the manifest of the index.
 """
 

@@ -8,12 +8,10 @@ from typing import Any
 import pytest
 from haystack import Pipeline
 
-from index_fixtures import paths
+from index_fixtures import embedded, paths
 from ollama_server import Model, OllamaServer
-from rag.config import OllamaConfig, RAGConfig, RoutesConfig
+from rag.config import RAGConfig, RoutesConfig
 from rag.exceptions import ConfigError
-from rag.indexing.chunk_embedding import embed_chunks
-from rag.indexing.run import IndexRun
 from rag.pipelines import SearchResponse, ask, create_qa_pipeline, create_search_pipeline, search
 from rag.search.results import QueryFilters
 from rag.stores import get_document_store
@@ -51,11 +49,7 @@ def quiet(server) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def index(server, build_index) -> RAGConfig:
-    ollama = OllamaConfig(url=server.url, retries=0, read_timeout=2.0, query_timeout=2.0)
-    config = replace(build_index(VAULTS), ollama=ollama)
-    with IndexRun(config) as run:
-        embed_chunks(run)
-    return config
+    return embedded(build_index(VAULTS), server, read_timeout=2.0, query_timeout=2.0)
 
 
 @pytest.fixture

@@ -177,7 +177,7 @@ class WeightsFile:
         """Return the weights that the graph in `e5.onnx` wants, by name: matrices in 8 bits with a
         scale for each column.
 
-        :param smooth: `(12, 2, 384)`, see `tests/support/make_e5_graph.py`.
+        :param smooth: `(12, 2, 384)`, see `training/make_e5_graph.py`.
         :param outliers: `(12, n)`, likewise.
         """
         tensors = {f"emb.ln.{end}": self.numbers(f"emb.ln.{end}") for end in "wb"}

