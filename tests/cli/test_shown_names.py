@@ -103,6 +103,12 @@ def test_what_is_printed_holds_nothing_unseen_and_no_line_of_a_name(say, argumen
     assert "Traceback" not in ran.err
 
 
+@rows("name", "search", "status", "config", "doctor", "plan", "audit")
+def test_json_escapes_them(say, name):
+    said = say(*COMMANDS[name], "--json").out
+    assert visible_lines(said) == said and json.loads(said)
+
+
 @rows("command", ["search", "harbour"], ["get", NOTE_NAME])
 def test_into_a_pipe_a_path_is_raw_and_paths0_ends_it_by_nul(here, rag, command):
     listed, ended = (rag(*command, *how) for how in (["--paths"], ["--format", "paths0"]))
