@@ -83,13 +83,14 @@ gc.disable()
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Let the collector of garbage pass over thousands of collected tests, and come seldom."""
+    """Let the collector of garbage pass over thousands of collected tests, and come so seldom that
+    it does not take the sixth part of the time."""
     if session.config.option.collectonly:
         strategies.text().validate()  # keeps the table of characters: 3 s of each process else
     gc.enable()
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000)
+    gc.set_threshold(500_000)
 
 
 @pytest.fixture(scope="session")

