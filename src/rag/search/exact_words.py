@@ -15,7 +15,6 @@ from rag.stores.base.points import Candidate
 from rag.text.bm25 import content_words, query_terms
 from rag.text.exact_forms import (
     Form,
-    Kind,
     Pair,
     Place,
     SearchedText,
@@ -24,6 +23,7 @@ from rag.text.exact_forms import (
     holds_runs,
     weigh_pairs,
 )
+from rag.text.matches import find_matches
 from rag.text.ngrams import RUN, WORD_WEIGHT
 
 EXACT, PAIRS = "exact", "pairs"  # fields of explanations beside the lexical ones
@@ -107,7 +107,7 @@ def full_score(text: str, rarity: Rarity) -> float:
 
 def _gain(form: Form, place: Place, rarity: Rarity) -> float:
     rarities = [rarity(dimension) for dimension in form.dimensions] or [0.0]
-    is_identifier, is_named = form.kind == Kind.IDENTIFIER, place == Place.NAMES
+    is_identifier, is_named = form.is_identifier, place == Place.NAMES
     exact, named = WEIGHTS.identifier if is_identifier else WEIGHTS.exact, WEIGHTS.named
     if form.alone:
         exact, named = WEIGHTS.alone, WEIGHTS.alone_named
@@ -152,6 +152,7 @@ def _are_about(texts: Iterable[SearchedText], query: str) -> bool:
     if not (words or holds):
         return True
     return any(
-        (bool(words) and text.matches(words)) or (holds is not None and text.is_about(holds))
+        (words and find_matches(part, words)) or (holds and holds(part))
         for text in texts
+        for part in (text.names, text.body)
     )

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from rag.search.results import SearchResponse, SearchResult
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.text.exact_forms import Kind as FormKind
 from rag.text.exact_forms import asked_forms
 from rag.text.matches import (
     Match,
@@ -93,7 +92,7 @@ def matching_line(
     if weights:
         # An identifier, such as the address of a link, which is not shown: its words alone are in
         # many lines.
-        forms = [form for form in asked_forms(query) if form.kind == FormKind.IDENTIFIER]
+        forms = [form for form in asked_forms(query) if form.is_identifier]
         for form in forms:
             for line in every:
                 if form.is_in(line.text.lower()):

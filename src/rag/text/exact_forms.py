@@ -33,7 +33,6 @@ from rag.text.bm25 import (
     saturated,
     word_dimension,
 )
-from rag.text.matches import find_matches
 from rag.text.ngrams import RUN, hash_gram, weigh_grams
 from rag.text.scripts import HAN, HANGUL, HIRAGANA, KATAKANA
 from rag.text.tokenizer import cleaned, fold_accents, normalize, stem
@@ -59,18 +58,12 @@ class Place(IntEnum):
     NAMES = 2
 
 
-class Kind(IntEnum):
-    """What a form is."""
-
-    WORD = 1
-    IDENTIFIER = 2
-
-
 @dataclass(frozen=True)
 class Form:
     """A form that a query asks for.
 
     :ivar text: as it is looked for, in lower case and without accents.
+    :ivar is_identifier: whether it has marks inside; else it is a word.
     :ivar dimensions: of the lexical index, those that whatever holds the form has.
     :ivar alone: whether it is all that the query asks for.
     :ivar search: finds it in a text that holds its letters; without it, it is a word between what
@@ -78,7 +71,7 @@ class Form:
     """
 
     text: str
-    kind: Kind
+    is_identifier: bool
     dimensions: tuple[int, ...]
     alone: bool
     search: Callable[[str], re.Match[str] | None] | None = None
@@ -101,21 +94,13 @@ class SearchedText:
     """A text in which forms are looked for: its names, and what stands below them."""
 
     def __init__(self, names: Iterable[str], body: str) -> None:
-        self._names, self._body = _folded("\n".join(names).lower()), _folded(body.lower())
+        self.names, self.body = _folded("\n".join(names).lower()), _folded(body.lower())
 
     def place(self, form: Form) -> Place:
         """Return where the text holds a form; of two places the better."""
-        if form.is_in(self._names):
+        if form.is_in(self.names):
             return Place.NAMES
-        return Place.BODY if form.is_in(self._body) else Place.NOWHERE
-
-    def matches(self, words: str) -> bool:
-        """Return whether the text holds any of some spaced words in any form."""
-        return any(find_matches(text, words) for text in (self._names, self._body))
-
-    def is_about(self, holds: Callable[[str], bool]) -> bool:
-        """Return whether what `holds_runs` made holds for the text."""
-        return holds(self._names) or holds(self._body)
+        return Place.BODY if form.is_in(self.body) else Place.NOWHERE
 
 
 def _folded(text: str) -> str:
@@ -138,7 +123,11 @@ def asked_forms(query: str) -> tuple[Form, ...]:
     words = dict.fromkeys(fold_accents(word) for word in content_words(query))
     found = [_identifier(one, alone) for one in identifiers]
     sole = alone and not found and len(words) == 1 and not RUN.search(text)
-    found += [_word(word, sole) for word in words if len(word) > 1 or not word.isalnum()]
+    found += [
+        Form(word, False, (word_dimension(stem(word)),), sole)
+        for word in words
+        if len(word) > 1 or not word.isalnum()
+    ]
     runs = dict.fromkeys(_HANGUL_WORD.findall(text))
     if alone and len(text) > 1 and _ONE_SCRIPT.fullmatch(text):
         runs[text] = None
@@ -150,11 +139,7 @@ def _identifier(text: str, alone: bool) -> Form:
     # 2.3.1 is not in 2.3.10 or 12.3.1, nor in 2.3.1.4; it may end a sentence.
     pattern = rf"(?<![\w.]){re.escape(text)}(?!\w|\.\d)"
     dimensions = tuple(word_dimension(stem(word)) for word in _WORD.findall(text))
-    return Form(text, Kind.IDENTIFIER, dimensions, alone, re.compile(pattern).search)
-
-
-def _word(text: str, alone: bool) -> Form:
-    return Form(text, Kind.WORD, (word_dimension(stem(text)),), alone)
+    return Form(text, True, dimensions, alone, re.compile(pattern).search)
 
 
 def _run(text: str, alone: bool) -> Form:
@@ -162,7 +147,7 @@ def _run(text: str, alone: bool) -> Form:
     pattern = re.compile(f"(?<![{script}]){re.escape(text)}(?![{script}])")
     rare = [gram for gram in weigh_grams(text) if len(gram.text) > 1]
     dimensions = tuple(GRAMS | hash_gram(gram.text) for gram in rare)
-    return Form(text, Kind.WORD, dimensions, alone, pattern.search)
+    return Form(text, False, dimensions, alone, pattern.search)
 
 
 def holds_runs(query: str) -> Callable[[str], bool] | None:
