@@ -197,11 +197,16 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
             raise damaged_index(self.directory.path, f"{count} of {expected} points")
 
     def _close_reader(self) -> None:
-        if not keep(*self._readers):  # nobody asks them any more: a writer may remove their files
-            for reader in self._readers:
-                reader.close()
+        for reader in self._readers:
+            reader.close()
         self._readers, self._dimensions = [], None
         super()._close_reader()
+
+    def close(self) -> None:
+        with self.mutex:
+            if keep(*self._readers):  # nobody asks them any more: a writer may remove their files
+                self._readers = []
+            super().close()
 
     # -- reading points ----------------------------------------------------------------
 
