@@ -27,10 +27,7 @@ from rag.index.embedding_space import read_embedded
 from rag.stores.base.document_store import BaseDocumentStore
 
 if TYPE_CHECKING:
-    from haystack import Document
-
-    from rag.index.background import Background
-    from rag.search.query import Hit
+    from rag.search.query import Hit, Retrieval
 
 _ROUNDING = 1e-9
 _MOST_COVERED, _LEAST_COVERED, _MOST_MARGIN = 100.0, 0.05, 1.5
@@ -145,22 +142,18 @@ def are_borne(evidence: Sequence[Evidence]) -> list[bool]:
 
 
 def excess_of(
-    store: BaseDocumentStore,
-    documents: Sequence[Document],
-    vectors: Mapping[str, list[list[float]]],
-    embedding: Sequence[float] | None,
-    background: Background | None,
+    store: BaseDocumentStore, retrieval: Retrieval, vectors: Mapping[str, list[list[float]]]
 ) -> dict[str, float] | None:
-    """Return how near chunks are in meaning, by id, beyond what a foreign library has; `None` where
-    nobody can tell.
+    """Return how near the chunks of loaded hits are in meaning, by id, beyond what a foreign
+    library has; `None` where nobody can tell.
 
-    :param vectors: of the sentences of each; `embedding`: of the query, if it is searched by
-        meaning.
+    :param vectors: of the sentences of each.
     """
+    embedding, background = retrieval.query.embedding, retrieval.query.background
     embedded = read_embedded(store.manifest())
     if background is None or embedding is None or embedded is None:
         return None
     many, few = (math.sqrt(2.0 * math.log(max(1, n))) for n in (_MANY, embedded.embedded))
     ease = _DEVIATION * max(0.0, many - few)
-    texts = {document.id: document.content or "" for document in documents}
+    texts = {document.id: document.content or "" for document in retrieval.documents}
     return {k: background.excess(embedding, rows, texts[k]) + ease for k, rows in vectors.items()}

@@ -77,14 +77,10 @@ def search(
         tries = attempts(query, filters, mode, keep_mode, intent, lists_time=True)
         outcome = run_attempts(store, tries, run)
         retrieval, searched = outcome.retrieval, outcome.retrieval.query
-        embedding = searched.embedding
-        vectors = store.embeddings_of([hit.id for hit in retrieval.hits]) if embedding else {}
+        ids = [hit.id for hit in retrieval.hits]
+        vectors = store.embeddings_of(ids) if searched.embedding else {}
         by_words = searched.mode != SearchMode.DENSE  # otherwise they count nothing
-        results = to_results(
-            retrieval,
-            excess_of(store, retrieval.documents, vectors, embedding, searched.background),
-            by_words,
-        )
+        results = to_results(retrieval, excess_of(store, retrieval, vectors), by_words)
         response = to_response(outcome, query, results)
         finders = place_results(store, response, retrieval, vectors)
         if explained:
