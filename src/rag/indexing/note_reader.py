@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import blake2b
@@ -65,11 +65,19 @@ def read_files(
     documents = [file for file in files if reader_of(file.path).is_document]
     notes = [file for file in files if not reader_of(file.path).is_document]
     ahead = iter(documents)
-    _order(root, vault, islice(ahead, _AHEAD), config, copied, index)
+
+    def read_ahead(count: int) -> None:
+        from rag.vault.document_process import call_ahead
+
+        for file in islice(ahead, count):
+            arguments = root, vault, file, config, copied, index
+            call_ahead(_path(root, file), _read_file, *arguments)
+
+    if documents:
+        read_ahead(_AHEAD)
     places = [(at / len(notes), file) for at, file in enumerate(notes)]
-    places += [
-        ((at + _AHEAD) / (len(documents) + _AHEAD), file) for at, file in enumerate(documents)
-    ]
+    room = len(documents) + _AHEAD
+    places += [((at + _AHEAD) / room, file) for at, file in enumerate(documents)]
     for _, file in sorted(places, key=itemgetter(0)):
         try:
             yield file, read_file(root, vault, file, config, copied, index)
@@ -78,15 +86,7 @@ def read_files(
         except OSError as error:
             yield file, error.strerror or type(error).__name__
         if reader_of(file.path).is_document:
-            _order(root, vault, islice(ahead, 1), config, copied, index)
-
-
-def _order(root: str, vault: str, files: Iterable[NoteFile], *settings: Any) -> None:
-    """Have documents read and cut that will be asked for soon."""
-    for file in files:
-        from rag.vault.document_process import call_ahead
-
-        call_ahead(_path(root, file), _read_file, root, vault, file, *settings)
+            read_ahead(1)
 
 
 def _path(root: str, file: NoteFile) -> str:
