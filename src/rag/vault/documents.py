@@ -18,6 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain, islice
+from posixpath import join, normpath
 from typing import IO, TYPE_CHECKING, Any
 from unicodedata import normalize
 
@@ -273,14 +274,10 @@ def _image(stream: IO[bytes], document: Document) -> None:
 
 
 def _pdf_date(text: str) -> datetime | None:
-    match = re.match(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?", text)
-    if match is None:
-        return None
-    parts = [
-        int(part or least) for part, least in zip(match.groups(), (1, 1, 1, 0, 0, 0), strict=True)
-    ]
-    with suppress(ValueError):
-        return datetime(*parts)  # type: ignore[arg-type]
+    """Return a date such as `D:20261125`, to the day or the second."""
+    if match := re.match(r"D:(\d{4}(?:\d\d){0,5})", text):
+        with suppress(ValueError):
+            return datetime.strptime(match[1] + "00000101000000"[len(match[1]) :], "%Y%m%d%H%M%S")
     return None
 
 
@@ -421,7 +418,7 @@ def _docx(stream: IO[bytes], document: Document) -> None:
     _xml(archive, "word/document.xml")  # which may not declare entities
     nothing = mammoth.images.img_element(lambda image: {})
     html = mammoth.convert_to_html(stream, convert_image=nothing).value
-    _html_text(html, document)
+    _html(html, document)
 
 
 _DRAWN = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
@@ -455,13 +452,7 @@ def _related(archive: zipfile.ZipFile, name: str) -> dict[str, str]:
     if relations not in archive.namelist():
         return {}
     targets = {one.get("Id", ""): one.get("Target", "") for one in _xml(archive, relations)}
-    return {key: _path(folder, target) for key, target in targets.items()}
-
-
-def _path(folder: str, target: str) -> str:
-    import posixpath
-
-    return posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
+    return {key: normpath(join("/", folder, to)).lstrip("/") for key, to in targets.items()}
 
 
 def _slide_lines(root: Element, is_notes: bool) -> Iterator[str]:
@@ -550,8 +541,6 @@ def _csv(stream: IO[bytes], document: Document) -> None:
 
 
 _UNREAD = ("script", "style", "noscript", "template", "svg", "nav", "aside", "form", "iframe")
-
-
 _BLOCKS = (
     *("p", "ul", "ol", "dl", "table", "div", "section", "pre", "blockquote", "hr", "form"),
     *("h1", "h2", "h3", "h4", "h5", "h6"),
@@ -577,12 +566,7 @@ def _ended_by(name: str, current: Any) -> str:
     return ""
 
 
-def _html(stream: IO[bytes], document: Document) -> None:
-    raw = stream.read(_LARGEST_TEXT)
-    _html_text(raw, document)
-
-
-def _html_text(html: bytes | str, document: Document) -> None:
+def _html(html: IO[bytes] | str, document: Document) -> None:
     """Read a page: its title and author, and what its main part says."""
     from bs4 import BeautifulSoup, Comment
     from markdownify import MarkdownConverter
@@ -593,7 +577,7 @@ def _html_text(html: bytes | str, document: Document) -> None:
                 self.handle_endtag(ended)
             return super().handle_starttag(name, *more, **options)
 
-    page = Page(html, "html.parser")
+    page = Page(html if isinstance(html, str) else html.read(_LARGEST_TEXT), "html.parser")
     said = {
         str(tag.get("name") or tag.get("property") or "").lower(): str(tag.get("content") or "")
         for tag in page.find_all("meta")
