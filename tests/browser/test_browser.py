@@ -1,7 +1,9 @@
 """What a person does in the page."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -10,6 +12,10 @@ import pytest
 from browser_tab import Tab
 from http_client import serving
 from rag.config import OllamaConfig, RAGConfig
+from rag.web.gate import Limits
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
+from vaults import make_vault, title_query
 
 MODELS = ["llama3.2"]
 COUNT = "() => document.querySelectorAll('#results li').length"
@@ -40,6 +46,20 @@ DRAWING = (
 )
 
 
+# Takes down the milliseconds from each key until results that hold it are on the screen.
+CLOCK = """
+window.waits = [];
+let keys = [];
+addEventListener("keydown", (event) => keys.push(event.timeStamp), true);
+addEventListener("painted", () => {
+  const shown = keys;
+  keys = [];
+  requestAnimationFrame(() => setTimeout(() =>
+    window.waits.push(...shown.map((key) => performance.now() - key))));
+}, true);
+"""
+
+
 def asked(tab: Tab) -> list[str]:
     """The words that were searched for, in order."""
     urls = [urlsplit(one) for one in tab.requests]
@@ -58,6 +78,25 @@ def test_words_are_searched_as_they_are_typed(open_tab, client, keep_picture):
     assert "1 note" in tab.page.locator("#said").inner_text() or tab.titles()[1:]
     tab.page.wait_for_url("**q=when+do+holds+expire*")
     keep_picture(tab, "page-search")
+
+
+def test_results_are_on_the_screen_while_one_types(open_tab, tmp_path, config, refresh):
+    """Of 10,000 notes, counted from the key: the page waits for no pause before it asks."""
+    make_vault(tmp_path / "vault", 10_000, 20)
+    refresh(config=config, work=tmp_path / "vault")
+    with serving(config, Limits()) as client:
+        tab = open_tab(client)
+        tab.page.evaluate(CLOCK)
+        for number in range(21):
+            tab.page.locator("#query").press_sequentially(title_query(number), delay=120)
+            tab.page.wait_for_timeout(300)
+            tab.page.keyboard.press("Escape")
+            if number == 0:  # what only the first search does
+                tab.page.evaluate("window.waits = []")
+        waits = sorted(tab.page.evaluate("window.waits"))
+    median, slow = waits[len(waits) // 2], waits[len(waits) * 95 // 100]
+    print(f"{len(waits)} keys: median {median:.0f} ms, p95 {slow:.0f} ms, longest {waits[-1]:.0f} ms")
+    assert (median < 60, slow < 150) == (True, True)
 
 
 def test_a_slow_search_keeps_no_newer_one_waiting_and_is_dropped(open_tab, client):
