@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from typing import Any
 
@@ -92,13 +92,15 @@ def check_order(order: str) -> str:
     return order
 
 
-def ordered_notes(manifest: Manifest, notes: Collection[str], order: str) -> list[str]:
-    """Return the ids of notes, those modified last first, or by title.
+def ordered_notes(manifest: Manifest, notes: Iterable[str] | None, order: str) -> list[str]:
+    """Return the ids of notes, those modified last first, or by title; `None` stands for all.
 
     :param order: `MODIFIED` or `TITLE`.
     """
-    chosen = {*notes}
-    cards = [card for card in manifest.catalogue.cards() if card[0] in chosen]
+    cards = [*manifest.catalogue.cards()]
+    if notes is not None:
+        chosen = {*notes}
+        cards = [card for card in cards if card[0] in chosen]
     if order == TITLE:
         cards.sort(key=lambda card: (name_key(card[1]), card[0]))
     else:

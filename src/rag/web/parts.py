@@ -46,7 +46,7 @@ def results(workspace: Workspace, language: str, params: QueryParams) -> str:
     """Return the results of a search; without one, the newest notes."""
     asked = requests.from_query(requests.Search, params)
     if not asked.query.strip() and asked.filters is None:
-        asked = replace(asked, filters=QueryFilters(paths=["**"]))
+        asked = replace(asked, filters=QueryFilters(vaults=[*workspace.state.roots]))
     return str(_parts(language).results(search(workspace, asked)))
 
 

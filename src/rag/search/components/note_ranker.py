@@ -42,6 +42,7 @@ _SAME_PIECES = 0.5  # of what stands between spaces; marks and other forms part 
 _LONG_WORD = 12  # characters between spaces; where there are more, words are not spaced
 _MIN_TOKENS = 30  # shorter texts may well agree by chance
 _SAME_LENGTH = 0.8
+_FOREMOST = 4  # times as many notes as are listed, looked at before all are
 _TIED = 3  # decimals of a score that tell hits apart; they are shown with fewer
 _SAME_SCORE = 0.03
 _ROUNDING = 1e-9
@@ -175,7 +176,12 @@ def rank_notes(candidates: Sequence[Candidate], query: Query) -> list[Hit]:
 def list_notes(store: BaseDocumentStore, query: Query) -> list[Hit]:
     """List the notes that the filters of a query select, the newest first or as it asks."""
     manifest = store.manifest()
-    if manifest and query.order in (MODIFIED, TITLE):
+    if manifest and query.lists and query.order in (MODIFIED, TITLE):
+        foremost = ordered_notes(manifest, None, query.order)[: _FOREMOST * query.top_k]
+        chunks = {one.note: one.id for one in first_chunks(store, query.filters, foremost)}
+        if len(chunks) >= query.top_k:  # the filters let so many through
+            notes = [note for note in foremost if note in chunks][: query.top_k]
+            return [Hit(chunks[note], note, 0.0) for note in notes]
         notes = newest_notes(store, query, max(1, manifest.rows()))
         notes = ordered_notes(manifest, notes, query.order)[: query.top_k]
     else:
