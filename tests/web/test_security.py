@@ -126,18 +126,29 @@ def test_no_parameter_leads_out_of_the_notes(client, name):
         f"/v1/notes/{name}",
         f"/v1/notes/{name}/related",
         f"/page/note?note={name}",
+        f"/page/note?note=Backups&in={name}",
+        f"/page/related?note={name}",
         f"/page/image?note=work/Backups.md&name={name}",
+        f"/page/image?note={name}&name=plan.png",
+        f"/page/image?note={name}&name=../../outside.png",
         f"/page/{name}",
         f"/v1/search?query=a&paths={name}",
         f"/v1/search?query=a&vaults={name}",
         f"/v1/search?query={name}",
+        f"/v1/search?query=a&tags={name}",
+        f"/v1/search?where=status:{name}",
+        f"/page/results?query=a&paths={name}",
     ]
     answers = {address: client.get(address) for address in addresses}
     answers["batch"] = client.post("/v1/notes:batch", {"notes": [name]})
+    call = {"name": "get", "arguments": {"note": name}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+    answers["/mcp"] = client.post("/mcp", message)
     for address, answer in answers.items():
         assert not any(secret in answer.text for secret in SECRETS), address
-        is_search = address.startswith("/v1/search")
-        assert answer.status in ((200, 400) if is_search else (400, 401, 404)), address
+        answering = ("/v1/search", "/page/results", "/page/note?note=Backups", "/mcp")
+        allowed = (200, 400) if address.startswith(answering) else (400, 401, 404)
+        assert answer.status in allowed, address
 
 
 def test_a_body_of_more_than_four_mebibytes_is_refused(client):
