@@ -1,8 +1,5 @@
-"""Who may ask: the token of a data folder, one-time links for a browser, and its cookie.
-
-All are made from the token: a link or a cookie needs nothing that a server has to remember, but for
-which links were used.
-"""
+"""Who may ask: the token of a data folder, one-time links for a browser, and its cookie, which is
+made from the token."""
 
 from __future__ import annotations
 
@@ -28,30 +25,19 @@ class Access:
 
     def __init__(self, token: str) -> None:
         self._token = token
-        self._used: dict[str, float] = {}  # one-time links, until they expire
-
-    @property
-    def cookie(self) -> str:
-        """What a browser brings that has opened a one-time link."""
-        return self._sign("cookie")
+        self._links: dict[str, float] = {}  # that were not used, and when they expire
+        # What a browser brings that has opened a link.
+        self.cookie = hmac.new(token.encode(), b"cookie", sha256).hexdigest()
 
     def make_link(self) -> str:
         """Return the secret of a one-time link."""
-        name = f"{int(time.time()) + _LINK_SECONDS}.{secrets.token_urlsafe(9)}"
-        return f"{name}.{self._sign(name)}"
+        secret = secrets.token_urlsafe(32)
+        self._links[secret] = time.time() + _LINK_SECONDS
+        return secret
 
     def use_link(self, secret: str) -> bool:
         """Return whether a one-time link is good; from then on it is not."""
-        name, _, signature = secret.rpartition(".")
-        expires = name.partition(".")[0]
-        if not self._is_equal(signature, self._sign(name)):
-            return False
-        now = time.time()
-        self._used = {one: end for one, end in self._used.items() if end > now}
-        if name in self._used or int(expires) < now:
-            return False
-        self._used[name] = int(expires)
-        return True
+        return self._links.pop(secret, 0.0) > time.time()
 
     def is_token(self, given: str) -> bool:
         """Return whether a program has brought the token."""
@@ -60,9 +46,6 @@ class Access:
     def is_cookie(self, given: str) -> bool:
         """Return whether a browser has brought its cookie."""
         return self._is_equal(given, self.cookie)
-
-    def _sign(self, text: str) -> str:
-        return hmac.new(self._token.encode(), text.encode("utf-8", "replace"), sha256).hexdigest()
 
     @staticmethod
     def _is_equal(given: str, right: str) -> bool:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from errno import EADDRINUSE
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -85,7 +84,7 @@ class Server:
     def link(self) -> str:
         """A link that opens the page once; empty for a Unix socket."""
         url = self.address.url
-        return f"{url}/open?once={quote(self.access.make_link())}" if url else ""
+        return f"{url}/open?once={self.access.make_link()}" if url else ""
 
     def run(self, on_start: Callable[[], None] = lambda: None) -> None:
         """Serve until a signal ends it.
