@@ -42,18 +42,10 @@ class DocumentProcess:
     """
 
     def __init__(self, is_ocr: bool = False) -> None:
-        self._lock, self._is_ocr = Lock(), is_ocr
+        self.lock, self._is_ocr = Lock(), is_ocr
         self._process: PythonProcess | None = None
         # What it reads, or has read, and nobody has asked for.
         self.ordered: deque[Order] = deque()
-
-    def order(self, path: str, function: Callable[..., Any], *arguments: object) -> None:
-        """Have a function called that will be asked for soon.
-
-        :raises OSError: when the system starts no process.
-        """
-        with self._lock:
-            self._order(path, function, *arguments)
 
     def call(self, path: str, function: Callable[..., T], *arguments: object) -> T:
         """Return what a function makes of a file, or raise what it raises.
@@ -61,18 +53,19 @@ class DocumentProcess:
         :raises OSError: when the system starts no process.
         :raises UnreadableError: when that takes too long, or too much memory.
         """
-        with self._lock:
+        with self.lock:
             while self.ordered and self.ordered[0] != (path, function):
                 self._answer()
             if not self.ordered:
-                self._order(path, function, *arguments)
+                self.order(path, function, *arguments)
             answer = self._answer()
         if isinstance(answer, Exception):
             raise answer
         result: T = answer
         return result
 
-    def _order(self, path: str, function: Callable[..., Any], *arguments: object) -> None:
+    def order(self, path: str, function: Callable[..., Any], *arguments: object) -> None:
+        """Have a function called; who calls this holds the lock. Errors are those of `call`."""
         if self._process and self._process.process.poll() is not None and not self.ordered:
             self.close()  # somebody ended it
         if self._process is None:
@@ -134,9 +127,10 @@ def call(path: str, function: Callable[..., T], *arguments: object) -> T:
 
 def call_ahead(path: str, function: Callable[..., object], *arguments: object) -> None:
     """Have a function called, beside what this process does, whose result is asked for soon."""
-    if may_start():
-        with suppress(OSError):
-            _process_for(path, function).order(path, function, *arguments)
+    process = _process_for(path, function)
+    with suppress(OSError), process.lock:
+        if may_start():
+            process.order(path, function, *arguments)
 
 
 def read_document(path: str, texts: Mapping[int, str] | None = None) -> Document:
