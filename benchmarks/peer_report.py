@@ -45,8 +45,8 @@ its comparison in one run; `--help` says what it takes.
 - `costs.py`, `call_paths.py`: commands in turns with another checkout; functions that run
 - `http_server.py`, `watching.py`: the server under load; the watcher, idle and in a burst
 - `copying.py`: `rag index --to-server` beside the bare server
-- `documents.py`: a first index of 1,000 notes and 300 PDF files beside their bare reader:
-  2.4 times as long, 110 MB above notes alone, which take 1.3 times as long
+- `documents.py`: a first index of 1,000 notes and 300 PDF files of 10 pages beside the bare reader
+  of these: 2.4 times as long, 110 MB above notes alone, which take 1.3 times as long
 - `ocr.py`: how much of 20 scanned pages in each of English and Japanese is read
 - `faults`: kills, power cuts, damage, full disks, attackers (`make faults`)
 """
