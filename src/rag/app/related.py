@@ -38,7 +38,6 @@ from rag.text.matches import find_matches, weigh_matches, weigh_terms
 from rag.text.messages import brief
 from rag.text.scripts import HAN, KATAKANA
 from rag.text.tokenizer import stem
-from rag.vault.documents import WITH_TEXT
 from rag.vault.markdown import MARKDOWN
 from rag.vault.sentences import readable_lines, sentence_units
 
@@ -576,14 +575,14 @@ class _Note:
             conditions.append(one_of("vault", [row.vault]))
         self._filters = all_of(conditions)
         self._chunks = store.get_documents([key.id for key in row.chunks])
-        if row.state not in WITH_TEXT:
+        if row.state:
             self._chunks += self._descriptions(linking)
         self._repeated, self._alike = repeated_lines(store, self._chunks, self._filters)
         self._words = weightiest_words(store, self._chunks, self._repeated)
 
     def _descriptions(self, linking: Sequence[Link]) -> Iterator[Document]:
         """Yield the chunks of other notes in which a link to this one stands: they describe a file
-        without text, such as a picture."""
+        without text, or with little, such as a scan."""
         lines = {link.source.id: link.line for link in linking}
         marks = ", ".join("?" * len(lines))
         rows = self._manifest.notes(f"id IN ({marks})", *lines)
