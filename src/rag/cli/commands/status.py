@@ -98,7 +98,7 @@ def _files(files: VaultFiles, ocr: bool) -> Iterator[str]:
         yield f"    indexed {kinds or 'nothing'}"
     if others:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in others.items())
-        yield f"    text not indexed {reasons} (`rag status --skipped`)"
+        yield f"    not indexed, or by name alone: {reasons} (`rag status --skipped`)"
     if files.scans:
         from rag.support.installation import command_to_add
         from rag.vault.ocr import has_ocr
