@@ -10,9 +10,9 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from rag.index.searchable_text import lexical_parts
 from rag.search.exact_words import EXACT, PAIRS, form_gains, pair_gains, pair_weights, searched
 from rag.search.query import ORIGINAL, Hit, Part, Retrieval, blended_words
-from rag.search.results import ChunkScore, Explanation, TermScore
+from rag.search.results import ChunkScore, Explanation, SearchMode, TermScore
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.text.bm25 import FIELDS, QueryTerm
+from rag.text.bm25 import FIELDS, query_terms
 from rag.text.exact_forms import asked_forms, asked_pairs
 from rag.text.matches import find_matches
 from rag.text.tokenizer import stem
@@ -83,17 +83,17 @@ MEANING, VARIANTS = "meaning", "variants"
 
 
 def explain(
-    store: BaseDocumentStore,
-    asked: Sequence[QueryTerm],
-    hits: Sequence[Hit],
-    finders: Sequence[Finders],
-    text: str = "",
+    store: BaseDocumentStore, retrieval: Retrieval, finders: Sequence[Finders]
 ) -> list[Explanation]:
     """Take the scores of hits apart, one explanation each. Every number of a lexical field is the
     engine's own: each term is scored alone, over the chunks in question.
 
-    :param text: what was searched for, corrected; `finders`: from `trace`.
+    :param finders: from `trace`.
     """
+    query, hits = retrieval.query, retrieval.hits
+    by_words = query.mode != SearchMode.DENSE
+    asked = query_terms(query.text, tuple(query.also)) if by_words else ()
+    text = query.known if by_words else ""
     ids = list(dict.fromkeys(part.id for hit in hits for part in hit.parts))
     by_term = store.score_each(
         [(SparseEmbedding([term.dimension], [term.weight]), ids) for term in asked]

@@ -20,7 +20,6 @@ from rag.search.results import QueryFilters, SearchMode, SearchResponse, SearchR
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.points import cosines_of
 from rag.support.pipeline_parts import component_of, own_errors
-from rag.text.bm25 import query_terms
 from rag.vault.frontmatter import properties_of
 
 if TYPE_CHECKING:
@@ -86,11 +85,8 @@ def search(
         if explained:
             from rag.search.explanation import explain  # most searches do without it
 
-            terms = query_terms(searched.text, tuple(searched.also)) if by_words else []
-            text = searched.known if by_words else ""
-            explanations = explain(store, terms, retrieval.hits, finders, text)
-            for result, explanation in zip(results, explanations, strict=True):
-                result.explanation = explanation
+            for result, why in zip(results, explain(store, retrieval, finders), strict=True):
+                result.explanation = why
         if order:
             response.results = ordered_results(store.manifest(), results, order)
     return response
