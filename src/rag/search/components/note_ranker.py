@@ -79,19 +79,13 @@ class ChunkRetriever(OverStore):
             variants = [variant._replace(words=False) for variant in variants]
         if embedding is not None and query.background is not None:
             embedding = query.background.leveled(embedding)
-        lexical, near, depth = query.lexical if by_words else _NOTHING, embedding or _NOTHING, limit
-        wider_lexical, wider = _NOTHING, None
-        if variants:
-            wider_lexical = blended_words(variants)
+        lexical, near = query.lexical if by_words else _NOTHING, embedding or _NOTHING
+        queries, depth = [(lexical, limit), (near, limit)], max(1, limit // 2)
+        if variants:  # they weigh less
             wider = blended_vector(variants) if embedding is not None else None
-        depth = max(1, limit // 2)  # variants weigh less
-        by_query, nearest, wider_words, wider_near = store.find_lists(
-            [
-                *((lexical, limit), (near, limit)),
-                *((wider_lexical, depth), (wider or _NOTHING, depth)),
-            ],
-            query.filters,
-        )
+            queries += [(blended_words(variants), depth), (wider or _NOTHING, depth)]
+        by_query, nearest, *by_variants = store.find_lists(queries, query.filters)
+        wider_words, wider_near = by_variants or ([], [])
         candidates = by_query + self._of_notes(query, by_query) if by_words else []
         ids = {candidate.id for candidate in candidates}
         others = (c for c in (*nearest, *wider_words, *wider_near) if c.id not in ids)
