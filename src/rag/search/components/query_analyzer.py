@@ -261,11 +261,11 @@ class QueryAnalyzer(SearchComponent):
         """
         query = self.read(text, filters, top_k, mode, lists)
         if not query.text:
-            return {
-                "query": replace(query, mode=str(SearchMode.LEXICAL), unranked=True, order=order)
-            }
-        query = replace(query, chunks=chunks, keep_mode=keep_mode, depth=self.depth, order=order)
-        return {"query": replace(query, variants=variants or (), rerank=rerank)}
+            how: dict[str, Any] = {"mode": str(SearchMode.LEXICAL), "unranked": True}
+        else:
+            how = {"chunks": chunks, "keep_mode": keep_mode, "depth": self.depth}
+            how |= {"variants": variants or (), "rerank": rerank}
+        return {"query": replace(query, order=order, **how)}
 
     def read(
         self,
