@@ -118,11 +118,6 @@ class IndexDirectory:
         """Return that of the configured index."""
         return cls(config.index_dir, config.data_dir)
 
-    @property
-    def is_on_server(self) -> bool:
-        """Whether a server holds the points."""
-        return (self.path / SERVER).exists()
-
     # -- readers -----------------------------------------------------------------------
 
     def current(self) -> str | None:
@@ -143,7 +138,8 @@ class IndexDirectory:
 
     def is_whole(self, name: str) -> bool:
         """Return whether the files that a snapshot cannot do without are there, and not empty."""
-        parts = [] if self.is_on_server else [f"{SHARD}/{CONFIG}", f"{SHARD}/segments"]
+        is_on_server = (self.path / SERVER).exists()
+        parts = [] if is_on_server else [f"{SHARD}/{CONFIG}", f"{SHARD}/segments"]
         with suppress(OSError, ValueError):
             int(read_file(self.path / name / POINTS))
             return all((self.path / name / part).stat().st_size for part in (MANIFEST, *parts))
