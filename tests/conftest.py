@@ -83,8 +83,7 @@ gc.disable()
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Let the collector of garbage pass over thousands of collected tests, and come so seldom that
-    it does not take the sixth part of the time."""
+    """Let the collector of garbage pass over thousands of collected tests, and come seldom."""
     if session.config.option.collectonly:
         strategies.text().validate()  # keeps the table of characters: 3 s of each process else
     gc.enable()
