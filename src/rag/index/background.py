@@ -80,7 +80,7 @@ class Background:
     @cached_property
     def _by_script(self) -> dict[str, Array]:
         scripts = background_texts().scripts
-        return {name: self.passages[[one == name for one in scripts]] for name in {*scripts}}
+        return {name: self.passages[[script == name for script in scripts]] for name in {*scripts}}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Background:
         return self  # Haystack copies what goes from one component to the next

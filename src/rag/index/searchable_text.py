@@ -43,9 +43,9 @@ def lexical_parts(meta: Mapping[str, Any], content: str | None) -> list[str]:
     """
     *names, body = _parts(meta, content)
     if meta.get("position") == 0:
-        known = set(TOKEN.findall(cleaned(str(meta.get("title") or ""))))
+        in_title = set(TOKEN.findall(cleaned(str(meta.get("title") or ""))))
         stem = TOKEN.findall(cleaned(file_name(meta)))
-        names.append(" ".join("".join(piece) for piece in stem if piece not in known))
+        names.append(" ".join("".join(piece) for piece in stem if piece not in in_title))
     return [*names, body]
 
 

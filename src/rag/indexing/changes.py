@@ -60,17 +60,17 @@ def find_changes(
     :param scan: what the folder held a moment ago; what changes since is found the next time.
     """
     changes = Changes(vault, str(root))
-    known = manifest.stats(vault)
+    stats = manifest.stats(vault)
     try:
         scan = scan or scan_vault(str(root), config)
     except IndexingError as error:
         if not prune:
-            changes.kept, changes.problem = len(known), str(error)
+            changes.kept, changes.problem = len(stats), str(error)
         else:
-            changes.deleted = list(known)
+            changes.deleted = list(stats)
         return changes
-    if known and not scan.notes and not prune:
-        changes.kept = len(known)
+    if stats and not scan.notes and not prune:
+        changes.kept = len(stats)
         changes.problem = f"the vault folder {root} holds no notes (is it mounted?)"
         return changes
     copied = read_facts(manifest, vault).copied
@@ -78,7 +78,7 @@ def find_changes(
     # Which file times are dates is another matter then, of notes that did not change too.
     is_known = changes.copied == copied
     for note in scan.notes:
-        before = known.pop(note.path, None)
+        before = stats.pop(note.path, None)
         if before is None:
             changes.added.append(note)
         elif before != (note.size, note.mtime_ns, False) or not is_known:
@@ -90,7 +90,7 @@ def find_changes(
     changes.unlisted = {p: why for p, why in scan.problems.items() if p not in listed}
     changes.twins = {p: why for p, why in scan.problems.items() if p in listed}
     changes.notices = scan.notices
-    changes.deleted = [path for path in known if not _beneath(path, scan.problems)]
+    changes.deleted = [path for path in stats if not _beneath(path, scan.problems)]
     return changes
 
 
@@ -98,9 +98,9 @@ def record_found(manifest: Manifest, changes: Changes) -> dict[str, str]:
     """Record what was found out of a vault besides its notes; return the notices that are new."""
     if changes.problem:
         return {}
-    known = read_facts(manifest, changes.vault).notices
+    before = read_facts(manifest, changes.vault).notices
     record_facts(manifest, changes.vault, VaultFacts(changes.copied, changes.notices))
-    return {path: why for path, why in changes.notices.items() if known.get(path) != why}
+    return {path: why for path, why in changes.notices.items() if before.get(path) != why}
 
 
 def scan_vault(
@@ -171,13 +171,13 @@ def count_stale(
     return stale
 
 
-def count_stale_in(root: str, known: Mapping[str, tuple[int, int, bool]], scan: Scan) -> int:
+def count_stale_in(root: str, stats: Mapping[str, tuple[int, int, bool]], scan: Scan) -> int:
     """Return how many notes of a vault changed; none where its folder is empty now.
 
-    :param known: what its files looked like, as `Manifest.stats` says.
+    :param stats: what its files looked like, as `Manifest.stats` says.
     """
-    if known and not scan.notes:
+    if stats and not scan.notes:
         return 0
-    stale = sum(known.get(n.path, ())[:2] != (n.size, n.mtime_ns) for n in scan.notes)
-    gone = known.keys() - {note.path for note in scan.notes}
+    stale = sum(stats.get(n.path, ())[:2] != (n.size, n.mtime_ns) for n in scan.notes)
+    gone = stats.keys() - {note.path for note in scan.notes}
     return stale + sum(not os.path.lexists(os.path.join(root, path)) for path in gone)  # noqa: PTH118

@@ -133,7 +133,7 @@ def explain(
         fields = {name: score for name, score in fields.items() if score}
         return Explanation(hit.score, hit.bonus, fields, scores, hit.kept)
 
-    gains = [one.gains for one in finders] or [{} for _ in hits]
+    gains = [pair.gains for pair in finders] or [{} for _ in hits]
     return [*map(explain_hit, hits, gains)]
 
 

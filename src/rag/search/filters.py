@@ -120,12 +120,12 @@ def ordered_results(
     if order == CREATED:
         return sorted(results, key=lambda result: result.created, reverse=True)
     if order == MODIFIED and manifest:
-        known = {
-            (one.vault, one.file_path): row.modified
-            for one in results
-            if (row := manifest.note(one.vault, one.file_path))
+        modified = {
+            (hit.vault, hit.file_path): row.modified
+            for hit in results
+            if (row := manifest.note(hit.vault, hit.file_path))
         }
         return sorted(
-            results, key=lambda one: known.get((one.vault, one.file_path), ""), reverse=True
+            results, key=lambda hit: modified.get((hit.vault, hit.file_path), ""), reverse=True
         )
     return [*results]

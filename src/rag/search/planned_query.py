@@ -271,8 +271,8 @@ def _variants(plan: FullTransformationResult, dense: bool) -> Variants:
     ]
     if dense and has_words(plan.hyde.hyde_paragraph):
         variants.append(Variant(HYDE, HYDE, shown(plan.hyde.hyde_paragraph), 0.0, words=False))
-    known = {normalize(plan.query), normalize(plan.text)}
+    texts = {normalize(plan.query), normalize(plan.text)}
     by_text = {normalize(v.text): v for v in variants[::-1]}
     return weighed(
-        [v for v in variants if by_text[normalize(v.text)] is v and normalize(v.text) not in known]
+        [v for v in variants if by_text[normalize(v.text)] is v and normalize(v.text) not in texts]
     )

@@ -120,14 +120,14 @@ def blended_words(variants: Iterable[Variant]) -> SparseEmbedding:
 def blended_vector(variants: Iterable[Variant]) -> list[float] | None:
     """Return one vector whose similarity is the weighted sum of those of all; `None` where no
     variant has a vector, or they cancel out."""
-    known = [(v.vector, v.weight) for v in variants if v.is_embedded]
-    if not known:
+    embedded = [(v.vector, v.weight) for v in variants if v.is_embedded]
+    if not embedded:
         return None
     import numpy as np
 
-    vectors = np.array([vector for vector, _ in known], np.float64)
+    vectors = np.array([vector for vector, _ in embedded], np.float64)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    weights = np.array([[weight] for _, weight in known])
+    weights = np.array([[weight] for _, weight in embedded])
     mean = (weights * vectors / np.where(lengths == 0, 1, lengths)).sum(axis=0)
     length = float(np.linalg.norm(mean))
     blended: list[float] = (mean / length).tolist() if length > 1e-6 else []

@@ -111,8 +111,8 @@ def place_results(
     from rag.search.explanation import trace  # most searches do without it
 
     finders = trace(store, retrieval)
-    for result, one in zip(response.results, finders, strict=True):
-        result.found_by = one.by
+    for result, finder in zip(response.results, finders, strict=True):
+        result.found_by = finder.by
     return finders
 
 
@@ -176,10 +176,10 @@ def to_results(
     evidence = weigh(hits, query.full, excess, by_words, retrieval.beyond)
     is_listed, is_literal = by_words and not query.text, by_words and query.is_literal
     results = []
-    for hit, one, is_borne in zip(hits, evidence, are_borne(evidence), strict=True):
+    for hit, proof, is_borne in zip(hits, evidence, are_borne(evidence), strict=True):
         assert hit.document
-        result = to_result(hit.document, hit, one.score())
-        result.is_borne = is_listed or (is_borne and not (is_literal and not one.has_words))
+        result = to_result(hit.document, hit, proof.score())
+        result.is_borne = is_listed or (is_borne and not (is_literal and not proof.has_words))
         results.append(result)
     # A reranker may have changed the order.
     ranked = [r for _, r in sorted(zip(hits, results, strict=True), key=lambda h: -h[0].score)]

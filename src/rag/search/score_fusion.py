@@ -116,12 +116,12 @@ def widen(
     :param depth: how many each might hold: of a shorter list the floor is 0.
     """
 
-    def gains_of(found: Sequence[Candidate], worth: float) -> dict[str, float]:
-        top = found[0].score if found else 0.0
-        floor = found[-1].score if len(found) >= depth else 0.0
+    def gains_of(ranked: Sequence[Candidate], worth: float) -> dict[str, float]:
+        top = ranked[0].score if ranked else 0.0
+        floor = ranked[-1].score if len(ranked) >= depth else 0.0
         # All alike: nothing tells them apart.
         unit = worth / (top - floor) if top > floor else 0.0
-        return {c.id: unit * max(0.0, c.score - floor) for c in found}
+        return {c.id: unit * max(0.0, c.score - floor) for c in ranked}
 
     words, meaning = gains_of(*by_words), gains_of(*by_meaning)
 

@@ -93,8 +93,8 @@ def _members(value: Any) -> Iterator[tuple[str, Any]]:
             yield item.name, None if mark == NULLABLE and not held else _plain(held)
 
 
-def _default(one: Field[Any]) -> Any:
-    return one.default if one.default_factory is MISSING else one.default_factory()
+def _default(item: Field[Any]) -> Any:
+    return item.default if item.default_factory is MISSING else item.default_factory()
 
 
 def _error(error: RAGError) -> dict[str, str]:

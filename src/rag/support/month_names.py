@@ -43,5 +43,5 @@ def month_number(name: str) -> int:
     >>> month_number("sept"), month_number("May"), month_number("Juillet")
     (9, 5, 7)
     """
-    known = _NUMBERS.get(name.lower())
-    return known or [month[:3] for month in MONTHS].index(name[:3].lower()) + 1
+    number = _NUMBERS.get(name.lower())
+    return number or [month[:3] for month in MONTHS].index(name[:3].lower()) + 1

@@ -82,11 +82,11 @@ def shortened(digest: str) -> str:
     return f"{version}{sign}{sha256(sample.encode()).hexdigest()[:_SHOWN]}"
 
 
-def may_be_same(one: str, other: str) -> bool:
+def may_be_same(digest: str, other: str) -> bool:
     """Return whether two digests, or versions alone, may be of one model, as far as they tell."""
-    if not one or not other or one == other:
+    if not digest or not other or digest == other:
         return True
-    version, _, sample = one.partition(_SIGN)
+    version, _, sample = digest.partition(_SIGN)
     other_version, _, other_sample = other.partition(_SIGN)
     if sample and other_sample:
         return _are_alike(sample, other_sample)
@@ -94,9 +94,9 @@ def may_be_same(one: str, other: str) -> bool:
 
 
 @cache
-def _are_alike(one: str, other: str) -> bool:
+def _are_alike(sample: str, other: str) -> bool:
     try:
-        first, second = (unpack_vectors(b64decode(text), len(TEXTS)) for text in (one, other))
+        first, second = (unpack_vectors(b64decode(text), len(TEXTS)) for text in (sample, other))
         return bool(((first * second).sum(axis=1) >= _ALIKE).all())
     except ValueError:  # of other sizes
         return False

@@ -228,33 +228,33 @@ def _content(text: str, asking: bool = False, is_bare: bool = False) -> list[Que
     :param is_bare: words and grams alone.
     """
     words, unsegmented = pieces(cleaned(text))
-    found = []
+    asked = []
     for word in words:
         term = stem(word)
         if word == BREAK or (term in STOP_TERMS and not asking):
             continue
-        found.append(QueryTerm("words", word, word_dimension(term), WORDS))
+        asked.append(QueryTerm("words", word, word_dimension(term), WORDS))
         if is_bare:
             continue
         if first := edge(fold_accents(word[:MAX_WORD])):
-            found.append(QueryTerm("edges", f"{first}…", edge_dimension(first), EDGE_WEIGHT))
+            asked.append(QueryTerm("edges", f"{first}…", edge_dimension(first), EDGE_WEIGHT))
         for field, number in (("addresses", ADDRESSES), ("properties", PROPERTIES)):
             dimension = beside_dimension(number, term)
-            found.append(QueryTerm(field, word, dimension, BESIDE_WEIGHT))
+            asked.append(QueryTerm(field, word, dimension, BESIDE_WEIGHT))
     loans = KATAKANA_WORD.findall(unsegmented)
-    found += [QueryTerm("words", loan, word_dimension(stem(loan)), LOANS) for loan in loans]
+    asked += [QueryTerm("words", loan, word_dimension(stem(loan)), LOANS) for loan in loans]
     for run in RUN.findall(unsegmented):
         asks = [0] * len(run) if asking else asked_characters(run)
         grams = [g for g in weigh_grams(run) if asks[g.start] < g.start + len(g.text)]
-        found += [QueryTerm("grams", g.text, GRAMS | hash_gram(g.text), g.weight) for g in grams]
-        found += [
+        asked += [QueryTerm("grams", g.text, GRAMS | hash_gram(g.text), g.weight) for g in grams]
+        asked += [
             QueryTerm(
                 "properties", g.text, beside_dimension(PROPERTIES, g.text), g.weight * BESIDE_WEIGHT
             )
             for g in grams
             if len(g.text) == 2 and not is_bare
         ]
-    return found
+    return asked
 
 
 def asked_characters(run: str) -> list[int]:

@@ -39,8 +39,8 @@ def _has(content: bytes, word: bytes) -> bool:
 
 @cache
 def _content(language: str) -> bytes:
-    found = find_spec(_PACKAGE)
-    folders = (found.submodule_search_locations if found else None) or []
+    spec = find_spec(_PACKAGE)
+    folders = (spec.submodule_search_locations if spec else None) or []
     files = [Path(folder) / _FILE.format(language) for folder in folders]
     # To look for a word in the text takes less than to parse it, by far.
     return next((gzip.decompress(file.read_bytes()) for file in files if file.is_file()), b"")

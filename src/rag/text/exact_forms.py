@@ -121,9 +121,9 @@ def asked_forms(query: str) -> tuple[Form, ...]:
     alone = len(text.split()) == 1
     identifiers = dict.fromkeys(_IDENTIFIER.findall(text))
     words = dict.fromkeys(fold_accents(word) for word in content_words(query))
-    found = [_identifier(one, alone) for one in identifiers]
-    sole = alone and not found and len(words) == 1 and not RUN.search(text)
-    found += [
+    forms = [_identifier(word, alone) for word in identifiers]
+    sole = alone and not forms and len(words) == 1 and not RUN.search(text)
+    forms += [
         Form(word, False, (word_dimension(stem(word)),), sole)
         for word in words
         if len(word) > 1 or not word.isalnum()
@@ -131,8 +131,8 @@ def asked_forms(query: str) -> tuple[Form, ...]:
     runs = dict.fromkeys(_HANGUL_WORD.findall(text))
     if alone and len(text) > 1 and _ONE_SCRIPT.fullmatch(text):
         runs[text] = None
-    found += [_run(run, alone and run == text) for run in runs]
-    return tuple(found)
+    forms += [_run(run, alone and run == text) for run in runs]
+    return tuple(forms)
 
 
 def _identifier(text: str, alone: bool) -> Form:
@@ -170,8 +170,8 @@ def holds_runs(query: str) -> Callable[[str], bool] | None:
         if search and search(text):
             return True
         words = KATAKANA_WORD.findall(text) if loans else ()
-        found = ((pairs, {*pairwise(word)}) for word in words for pairs in loans)
-        return any(len(pairs & own) > _MOST_OF * len(pairs) for pairs, own in found)
+        sets = ((pairs, {*pairwise(word)}) for word in words for pairs in loans)
+        return any(len(pairs & own) > _MOST_OF * len(pairs) for pairs, own in sets)
 
     return holds if parts or loans else None
 
@@ -211,9 +211,9 @@ def asked_pairs(query: str) -> tuple[Pair, ...]:
 def _seams(run: str) -> list[str]:
     """Return the neighbours of a run that are no gram of the index."""
     asks = asked_characters(run)
-    known = {gram.start for gram in weigh_grams(run) if len(gram.text) == 2}
+    pairs = {gram.start for gram in weigh_grams(run) if len(gram.text) == 2}
     starts = (at for at in range(len(run) - 1) if not (asks[at] or asks[at + 1]))
-    return [run[at : at + 2] for at in starts if at not in known]
+    return [run[at : at + 2] for at in starts if at not in pairs]
 
 
 def weigh_pairs(text: str, pairs: Sequence[Pair]) -> dict[Pair, float]:

@@ -148,8 +148,8 @@ class _Wanted(dict[str, _Word]):
         if len(self) >= _MOST_KNOWN:
             self.clear()
         is_other = word.isascii() and _head(word) not in self._heads  # most words of a text are
-        self[word] = known = _OTHER if is_other else self._look_up(word)
-        return known
+        self[word] = wanted = _OTHER if is_other else self._look_up(word)
+        return wanted
 
     def _look_up(self, word: str) -> _Word:
         normal = normalize(word)
@@ -174,39 +174,39 @@ def find_matches(text: str, query: str) -> list[Match]:
     a part of a word in mixed case (`OOM` in `OOMKilled`).
     """
     wanted = _wanted(query)
-    found: list[Match] = []
+    matches: list[Match] = []
     before = ""
     lower = text.lower()
     if not wanted.may_match(text, lower):  # as most lines of a text
-        return found
+        return matches
     words = _ASCII if text.isascii() else TOKEN if RUN.search(text) else SPACED
     for token in words.finditer(lower if len(lower) == len(text) else text):
         word = token[0]
         if token.lastindex == 1:
-            found += _run_matches(word, token.start(), wanted)
+            matches += _run_matches(word, token.start(), wanted)
             before = ""
             continue
-        known = wanted[word]
-        if known.form:
+        sought = wanted[word]
+        if sought.form:
             start, end = token.span()
-            in_a_row = (before, known.term) in wanted.neighbours
-            found.append(Match(start, end, known.term, known.form, in_a_row))
-        elif known.is_run:
-            found += _run_matches(word, token.start(), wanted)
-        before = known.term
+            in_a_row = (before, sought.term) in wanted.neighbours
+            matches.append(Match(start, end, sought.term, sought.form, in_a_row))
+        elif sought.is_run:
+            matches += _run_matches(word, token.start(), wanted)
+        before = sought.term
     inside = _part_matches(text, wanted)
-    return sorted([*found, *inside]) if inside else found
+    return sorted([*matches, *inside]) if inside else matches
 
 
 def _part_matches(text: str, wanted: _Wanted) -> list[Match]:
     """Return the parts of words in mixed case that match, where the whole word does not."""
-    found: list[Match] = []
+    matches: list[Match] = []
     for part in word_parts(text):
         term = stem(part.text)
-        is_new = not found or part.start >= found[-1].end
+        is_new = not matches or part.start >= matches[-1].end
         if term in wanted.terms and is_new:
-            found.append(Match(part.start, part.end, term, INFLECTED))
-    return found
+            matches.append(Match(part.start, part.end, term, INFLECTED))
+    return matches
 
 
 def _run_matches(run: str, offset: int, wanted: _Wanted) -> list[Match]:
@@ -245,14 +245,14 @@ def weigh_terms(query: str, rarity: Callable[[int], float] | None = None) -> dic
 def weigh_matches(matches: Sequence[Match], weights: dict[str, float]) -> dict[str, float]:
     """Return what each term that some matches are of counts for: its best form, and more where it
     stands beside another as in the query."""
-    found: dict[str, float] = {}
+    weighed: dict[str, float] = {}
     last = 0.0
     for match in matches:
         weight = weights.get(match.term, 0.0)
         counts = weight * match.form + (_IN_A_ROW * (weight + last) if match.in_a_row else 0.0)
-        found[match.term] = max(counts, found.get(match.term, 0.0))
+        weighed[match.term] = max(counts, weighed.get(match.term, 0.0))
         last = weight
-    return found
+    return weighed
 
 
 Span = tuple[int, int]

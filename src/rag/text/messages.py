@@ -39,11 +39,11 @@ def visible_lines(text: str) -> str:
 
 def escaped_json(text: str) -> str:
     r"""Return JSON in which the same characters are `\u009b`, and all others as they were."""
-    return _UNSEEN_IN_LINES.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _UNSEEN_IN_LINES.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return found[0].encode("unicode_escape").decode()
+def _escaped(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode()
 
 
 _LONGEST = 160  # characters of what a message quotes

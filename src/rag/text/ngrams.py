@@ -89,7 +89,7 @@ def weigh_grams(run: str) -> list[Gram]:
     scripts = [int(table[ord(char)]) for char in run]
     if len(run) == 1:
         return [Gram(run, 0, UNIGRAM_WEIGHT)]
-    found = [
+    grams = [
         Gram(char, at, UNIGRAM_WEIGHT)
         for at, (char, script) in enumerate(zip(run, scripts, strict=True))
         if script == IDEOGRAPHS
@@ -100,13 +100,13 @@ def weigh_grams(run: str) -> list[Gram]:
             continue
         # Two characters by themselves are a word to whoever wrote them so.
         weight = _PAIR_WEIGHTS[first] if first == second else _SEAM_WEIGHT
-        found.append(Gram(run[at : at + 2], at, WORD_WEIGHT if len(run) == 2 else weight))
-    found += [
+        grams.append(Gram(run[at : at + 2], at, WORD_WEIGHT if len(run) == 2 else weight))
+    grams += [
         Gram(run[at : at + 3], at, TRIGRAM_WEIGHT)
         for at in range(len(run) - 2)
         if scripts[at] in (HIRAGANA, LETTERS) and len(set(scripts[at : at + 3])) == 1
     ]
-    return found
+    return grams
 
 
 def _is_word_pair(char: str, first: int, second: int) -> bool:

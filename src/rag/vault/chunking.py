@@ -359,20 +359,20 @@ def merged_text(chunks: Iterable[ChunkLines]) -> str:
     return "\n".join([*merged, *tail])
 
 
-def joined_line(known: str, more: str) -> str:
+def joined_line(line: str, more: str) -> str:
     """Join two parts of a line, which may overlap: long lines are cut between sentences."""
-    if not known or more.startswith(known):
+    if not line or more.startswith(line):
         return more
-    if more in known:
-        return known
-    most = min(len(known), len(more))
-    shared = next((n for n in range(most, 0, -1) if _is_shared(known, more[:n])), 0)
-    gap = "" if shared or not (known + more).isascii() else " "
-    return f"{known}{gap}{more[shared:]}"
+    if more in line:
+        return line
+    most = min(len(line), len(more))
+    shared = next((n for n in range(most, 0, -1) if _is_shared(line, more[:n])), 0)
+    gap = "" if shared or not (line + more).isascii() else " "
+    return f"{line}{gap}{more[shared:]}"
 
 
-def _is_shared(known: str, beginning: str) -> bool:
+def _is_shared(line: str, beginning: str) -> bool:
     """Return whether a part of a line ends with a sentence, or with words, that another begins
     with."""
-    before = known[-len(beginning) - 1 : -len(beginning)]
-    return known.endswith(beginning) and (not before or before.isspace() or before in _ENDS)
+    before = line[-len(beginning) - 1 : -len(beginning)]
+    return line.endswith(beginning) and (not before or before.isspace() or before in _ENDS)

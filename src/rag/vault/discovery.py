@@ -310,8 +310,8 @@ class _ObsidianRules:
         began = time.perf_counter()
         try:
             if self._left > 0:
-                found = (search(path, timeout=self._left) for search in self._patterns)
-                return any(match is not None for match in found) or None
+                matches = (search(path, timeout=self._left) for search in self._patterns)
+                return any(match is not None for match in matches) or None
         except TimeoutError:
             self._left = 0
         finally:

@@ -216,14 +216,14 @@ def _pdf(stream: IO[bytes], document: Document) -> None:
         is_locked = "assword" in str(error)
         why = ("it is encrypted", ENCRYPTED) if is_locked else ("it is damaged", DAMAGED)
         raise UnreadableError(*why) from error
-    said = pdf.get_metadata_dict()
-    title = said.get("Title", "")
+    facts = pdf.get_metadata_dict()
+    title = facts.get("Title", "")
     _set(
         document,
         title="" if _TYPED.search(title) else title,
-        author=said.get("Author"),
-        created=_pdf_date(said.get("CreationDate", "")),
-        modified=_pdf_date(said.get("ModDate", "")),
+        author=facts.get("Author"),
+        created=_pdf_date(facts.get("CreationDate", "")),
+        modified=_pdf_date(facts.get("ModDate", "")),
     )
     count, deadline = len(pdf), _Deadline(document)
     pages: list[list[str]] = []
@@ -400,13 +400,13 @@ def _office(stream: IO[bytes], document: Document) -> zipfile.ZipFile:
     """Open a file of Office, and keep what it says of itself."""
     archive = _archive(stream)
     if "docProps/core.xml" in archive.namelist():
-        said = {one.tag.rpartition("}")[2]: one.text for one in _xml(archive, "docProps/core.xml")}
+        facts = {one.tag.rpartition("}")[2]: one.text for one in _xml(archive, "docProps/core.xml")}
         _set(
             document,
-            title=said.get("title"),
-            author=said.get("creator"),
-            created=(said.get("created") or "").rstrip("Z"),
-            modified=(said.get("modified") or "").rstrip("Z"),
+            title=facts.get("title"),
+            author=facts.get("creator"),
+            created=(facts.get("created") or "").rstrip("Z"),
+            modified=(facts.get("modified") or "").rstrip("Z"),
         )
     return archive
 
@@ -622,9 +622,9 @@ def _org(stream: IO[bytes], document: Document) -> None:
     """Read an outline of Org, line by line, so that a line keeps its number."""
     is_in_drawer = False
     for line in split_lines(_text(stream, document)):
-        if said := _KEYWORD.match(line):
-            name = said[1].lower().replace("date", "created")
-            _set(document, **{name: said[2].strip("<>[] ")})
+        if keyword := _KEYWORD.match(line):
+            name = keyword[1].lower().replace("date", "created")
+            _set(document, **{name: keyword[2].strip("<>[] ")})
             line = ""
         elif _DRAWER.match(line):
             is_in_drawer, line = ":end:" not in line.lower(), ""

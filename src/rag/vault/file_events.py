@@ -51,8 +51,8 @@ class FileEvents:
         self._delay = round(1000 * max(_POLL, files / _POLLED))
         self._heard: SimpleQueue[list[str] | Exception] = SimpleQueue()
         self._closed = threading.Event()
-        told = [folder for folder in folders if folder not in self.polled]
-        for group, is_polled in ((told, False), (self.polled, True)):
+        watched = [folder for folder in folders if folder not in self.polled]
+        for group, is_polled in ((watched, False), (self.polled, True)):
             if group:
                 self._begin(group, is_polled)
 
@@ -97,8 +97,8 @@ class FileEvents:
 
     def _listen(self, notify: RustNotify) -> None:
         try:
-            while not isinstance(told := notify.watch(4 * _STEP, _STEP, 0, self._closed), str):
-                if paths := [path for _, path in told if self._matters(path)]:
+            while not isinstance(changes := notify.watch(4 * _STEP, _STEP, 0, self._closed), str):
+                if paths := [path for _, path in changes if self._matters(path)]:
                     self._heard.put(paths)
         except Exception as error:
             self._heard.put(error)

@@ -155,27 +155,27 @@ def make_note(
     head = front or FrontMatter({}, 0, "")
     if "excalidraw-plugin" in head.fields or path.lower().endswith(_DRAWINGS):
         blank_drawing(lines, head.body_line)
-    found = outline(lines, head.body_line)
+    body = outline(lines, head.body_line)
     if is_document := PurePosixPath(path).suffix.lower() in READ:
-        found.tags, found.links = {}, {}  # of which such files mean none
-    problems += found.problems
+        body.tags, body.links = {}, {}  # of which such files mean none
+    problems += body.problems
     fields = {key.lower(): value for key, value in head.fields.items()}
     tags = as_strings(fields.get("tags", fields.get("tag")), r"[,\s、]+")
     return Note(
         vault=vault,
         path=path,
         title=_title(
-            fields.get("title"), found.headings if front and not is_document else [], path, problems
+            fields.get("title"), body.headings if front and not is_document else [], path, problems
         ),
         lines=lines,
-        outline=found,
+        outline=body,
         aliases=_aliases(fields.get("aliases", fields.get("alias")), problems),
-        tags=normalize_tags([*tags, *found.tags], problems),
+        tags=normalize_tags([*tags, *body.tags], problems),
         created=_own_date(fields, CREATED, problems)
         or date_in_name(PurePosixPath(path).stem)
         or _file_date(mtime if birthtime is None else birthtime, problems),
         modified=_own_date(fields, MODIFIED, problems) or _file_date(mtime, problems),
-        links={link: line + 1 for link, line in found.links.items()},
+        links={link: line + 1 for link, line in body.links.items()},
         fields=head.fields,
         body_line=head.body_line,
         problems=problems,
@@ -188,7 +188,7 @@ def normalize_tags(tags: list[str], problems: list[str] | None = None) -> list[s
 
     :param problems: receives what went beyond the bounds of a note, and is left out.
     """
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     left_out: dict[str, None] = {}
     for tag in tags:
         name = compose(INVISIBLE.sub("", tag[: 2 * limits.LONGEST_TAG]), "NFKC").lower()
@@ -200,14 +200,14 @@ def normalize_tags(tags: list[str], problems: list[str] | None = None) -> list[s
             left_out[f"a tag has more than {limits.MOST_TAG_LEVELS} levels: it is left out"] = None
             continue
         while name:
-            found[name] = None
+            names[name] = None
             name = name.rpartition("/")[0].rstrip("/")
-        if len(found) > limits.MOST_TAGS:
+        if len(names) > limits.MOST_TAGS:
             left_out[limits.too_many("tags", limits.MOST_TAGS)] = None
             break
     if problems is not None:
         problems += [problem for problem in left_out if problem not in problems]
-    return list(found)[: limits.MOST_TAGS]
+    return list(names)[: limits.MOST_TAGS]
 
 
 def split_lines(text: str) -> list[str]:
@@ -266,9 +266,9 @@ def _title(value: Any, headings: list[Heading], path: str, problems: list[str]) 
 
 
 def _aliases(value: Any, problems: list[str]) -> list[str]:
-    found = as_strings(value, r"[,、]")
-    kept = [alias for alias in found if len(alias) <= limits.LONGEST_ALIAS]
-    if len(kept) < len(found):
+    names = as_strings(value, r"[,、]")
+    kept = [alias for alias in names if len(alias) <= limits.LONGEST_ALIAS]
+    if len(kept) < len(names):
         problems.append(limits.too_long("alias", limits.LONGEST_ALIAS))
     if len(kept) > limits.MOST_ALIASES:
         problems.append(limits.too_many("aliases", limits.MOST_ALIASES))

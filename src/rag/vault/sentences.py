@@ -58,16 +58,16 @@ def readable_lines(text: str) -> tuple[ReadableLine, ...]:
     stays as it is written; a row of a table is "column: value, column: value".
     """
     lines = text.split("\n")
-    found = outline(lines, links=False)
-    shown = [line for line in _shown(lines, found) if line.text]
+    structure = outline(lines, links=False)
+    shown = [line for line in _shown(lines, structure) if line.text]
     return tuple(sorted(shown, key=lambda line: line.number))
 
 
-def _shown(lines: list[str], found: Outline) -> Iterator[ReadableLine]:
-    kinds, comments = found.kinds, Comments(lines, found.kinds)
-    for heading in found.headings:
+def _shown(lines: list[str], structure: Outline) -> Iterator[ReadableLine]:
+    kinds, comments = structure.kinds, Comments(lines, structure.kinds)
+    for heading in structure.headings:
         yield ReadableLine(heading.line, heading.text, Kind.HEADING)
-    for first, last in found.fences.items():
+    for first, last in structure.fences.items():
         yield from _code(lines, first, last)
     columns: list[str] = []
     rows = 0  # of the table that a line belongs to, those above it
@@ -179,18 +179,18 @@ _BEHIND_MONTH = re.compile(r"\s+(?:\d{1,2}|\d{4})\b")
 def goes_on(text: str, start: int, end: int) -> bool:
     """Return whether a sentence from `start` goes on behind its point before `end`, which is that
     of an abbreviation or stands within a date."""
-    said = text[max(start, end - _LONGEST) : end]
-    if _ABBREVIATION.search(said):
+    before = text[max(start, end - _LONGEST) : end]
+    if _ABBREVIATION.search(before):
         return True
-    if _DAY.search(said):
+    if _DAY.search(before):
         return _BEHIND_DAY.match(text, end) is not None
-    return bool(_BEHIND_MONTH.match(text, end) and _SHORT_MONTH.search(said))
+    return bool(_BEHIND_MONTH.match(text, end) and _SHORT_MONTH.search(before))
 
 
 def is_undecided(text: str, start: int, end: int) -> bool:
     """Return whether the word behind a point, which may be that of a day, is not there whole."""
-    said = text[max(start, end - _LONGEST) : end]
-    return bool(_DAY.search(said) and re.fullmatch(r"\s*\S*", text[end:]))
+    before = text[max(start, end - _LONGEST) : end]
+    return bool(_DAY.search(before) and re.fullmatch(r"\s*\S*", text[end:]))
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
@@ -263,8 +263,8 @@ def _sentences(content: str) -> Iterator[tuple[int, str]]:
             continue
         starts = list(accumulate((len(line.text) + 1 for line in lines[:-1]), initial=0))
         for start, end in sentence_spans(text):
-            said = text[start:end].lstrip()  # white space before it belongs to the line before
-            yield lines[bisect_right(starts, end - len(said)) - 1].number, said.rstrip()
+            sentence = text[start:end].lstrip()  # white space before it belongs to the line before
+            yield lines[bisect_right(starts, end - len(sentence)) - 1].number, sentence.rstrip()
 
 
 def _paragraphs(content: str) -> Iterator[list[ReadableLine]]:

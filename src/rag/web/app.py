@@ -82,11 +82,11 @@ class Api:
             Route("/openapi.json", self._openapi),
             Route("/mcp", mcp.answer, methods=["POST"]),
         ]
-        for one in OPERATIONS:
-            make = self._answering if one.is_streamed else self._reading
-            respond = self._indexing(one) if one.path == "/v1/index" else make(one)
-            path = one.path.replace("{id}", "{id:path}")
-            self.routes.append(Route(path, respond, methods=[one.method]))
+        for op in OPERATIONS:
+            make = self._answering if op.is_streamed else self._reading
+            respond = self._indexing(op) if op.path == "/v1/index" else make(op)
+            path = op.path.replace("{id}", "{id:path}")
+            self.routes.append(Route(path, respond, methods=[op.method]))
 
     async def read(self, work: str, *given: Any) -> Any:
         """Return what a function makes of the newest snapshot; see `Readers.read`.

@@ -181,15 +181,15 @@ def _callouts(state: StateCore) -> None:
         if not inline or inline[0].type != "text":
             continue
         first = inline[0]
-        if token.type == "blockquote_open" and (found := _CALLOUT.match(first.content)):
-            kind = found[1].lower()
+        if token.type == "blockquote_open" and (match := _CALLOUT.match(first.content)):
+            kind = match[1].lower()
             token.attrs = {"class": f"callout callout-{kind}"}
-            first.content = found[2] or kind.capitalize()
+            first.content = match[2] or kind.capitalize()
             tokens[at + 1].attrs = {"class": "callout-title"}
             _split_title(tokens, at + 1)
-        elif token.type == "list_item_open" and (found := _TASK.match(first.content)):
-            token.attrs = {"class": "task done" if found[1] in "xX" else "task"}
-            first.content = first.content[found.end() :]
+        elif token.type == "list_item_open" and (match := _TASK.match(first.content)):
+            token.attrs = {"class": "task done" if match[1] in "xX" else "task"}
+            first.content = first.content[match.end() :]
 
 
 def _split_title(tokens: list[Token], at: int) -> None:

@@ -70,8 +70,8 @@ class Endpoint:
         if "progressToken" in meta_of(message):
 
             def work(put: Put) -> None:
-                def send(one: Message) -> None:
-                    put(event("message", one))
+                def send(message: Message) -> None:
+                    put(event("message", message))
 
                 if answer := self._dispatcher.handle(message, call, send):
                     send(answer)

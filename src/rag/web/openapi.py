@@ -96,16 +96,16 @@ def _report(kind: type, schemas: dict[str, Schema]) -> Schema:
         schema = schemas[name] = {"type": "object", "description": _described(kind)}
         if is_dataclass(kind) and not hasattr(kind, "to_json"):
             schema |= {"properties": {}, "required": []}
-            for one in fields(kind):
-                mark, held = mark_of(one), _of_annotation(str(one.type), kind, schemas)
+            for item in fields(kind):
+                mark, held = mark_of(item), _of_annotation(str(item.type), kind, schemas)
                 if mark == INLINE:
                     inner = held.get("anyOf", [held])[0].get("$ref", "").removeprefix(_REF)
                     schema["properties"] |= schemas[inner].get("properties", {})
                 elif mark != HIDDEN:
                     held = {"anyOf": [held, _NULL]} if mark == NULLABLE else held
-                    schema["properties"][one.name] = held
+                    schema["properties"][item.name] = held
                     if mark != OPTIONAL:
-                        schema["required"].append(one.name)
+                        schema["required"].append(item.name)
     return {"$ref": f"{_REF}{name}"}
 
 
@@ -143,5 +143,5 @@ def class_named(name: str, module: ModuleType) -> type | None:
     if isclass(named := getattr(module, name, None)):
         return named
     line = rf"from (rag[\w.]*) import (?:\([^)]*|[^(\n]*)\b{name}\b"
-    found = re.search(line, getsource(module))
-    return getattr(import_module(found[1]), name) if found else None
+    match = re.search(line, getsource(module))
+    return getattr(import_module(match[1]), name) if match else None

@@ -104,8 +104,8 @@ def parse_ranking(answer: str, count: int) -> list[int]:
     :raises ValueError: when it names none.
     """
     try:
-        found = json.loads(answer)
-        given = found["ranking"] if isinstance(found, dict) else found
+        reply = json.loads(answer)
+        given = reply["ranking"] if isinstance(reply, dict) else reply
         numbers = [n for n in given if isinstance(n, int) and not isinstance(n, bool)]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise ValueError("the model's answer is no ranking") from error

@@ -170,18 +170,18 @@ class QueryEmbedder(SearchComponent):
             if not may_be_same(digest, space.digest):  # a model pulled again has the same name
                 raise other_model(space, self.embeddings)
             self._space = space
-        known = query.embedding
-        known = known if known and len(known) == space.dimension else None
+        vector = query.embedding
+        vector = vector if vector and len(vector) == space.dimension else None
         variants, dense = query.variants, mode == SearchMode.DENSE
         wanted = [v.text for v in variants if v.meaning and (dense or reads_script(v.text))]
-        texts, why = wanted if known else [text, *wanted], ""
+        texts, why = wanted if vector else [text, *wanted], ""
         try:
             vectors = self.embeddings.embed_query(texts, space.dimension) if texts else []
         except ConnectionError as error:
-            if not known:
+            if not vector:
                 raise
             vectors, why = [None] * len(texts), f" ({error})"
-        vector = known or vectors.pop(0)
+        vector = vector or vectors.pop(0)
         assert vector
         if not variants:
             return vector, variants, ""

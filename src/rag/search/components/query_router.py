@@ -108,11 +108,11 @@ class QueryRouter(SearchComponent):
 
     def _check_vaults(self) -> None:
         if manifest := self.document_store.manifest():
-            known = list(manifest.vaults())
+            vaults = list(manifest.vaults())
             for label, rule in self.routes.rules.items():
                 for name in rule.get("vaults", []):
-                    if name not in known:
-                        raise _wrong(f"routes.rules.{label}", unknown_vault(name, known))
+                    if name not in vaults:
+                        raise _wrong(f"routes.rules.{label}", unknown_vault(name, vaults))
 
     def _classify(self, text: str) -> tuple[str, list[float] | None]:
         """Return the label of a query, and its embedding where that took one."""
@@ -162,11 +162,11 @@ class QueryRouter(SearchComponent):
                 cache.put(space, fresh)
                 cache.trim(space, _MOST_EXAMPLES)
                 vectors |= cache.get(space, fresh)
-        known = {
+        by_label = {
             label: [vectors[text] for text in some if text in vectors]
             for label, some in examples.items()
         }
-        return {label: np.mean(rows, axis=0).tolist() for label, rows in known.items() if rows}
+        return {label: np.mean(rows, axis=0).tolist() for label, rows in by_label.items() if rows}
 
 
 def check_routes(routes: RoutesConfig) -> None:
@@ -174,11 +174,11 @@ def check_routes(routes: RoutesConfig) -> None:
 
     :raises ConfigError: which names the setting.
     """
-    wanted, known = routes.classifier, [KEYWORD, EMBEDDING]
-    if wanted not in known:
-        known += classifier_names()
-        if canonical(wanted) not in known:
-            raise _wrong("routes.classifier", unknown_name("classifier", wanted, known))
+    wanted, names = routes.classifier, [KEYWORD, EMBEDDING]
+    if wanted not in names:
+        names += classifier_names()
+        if canonical(wanted) not in names:
+            raise _wrong("routes.classifier", unknown_name("classifier", wanted, names))
     for label, rule in routes.rules.items():
         configured_transforms(rule.get("transforms", []), f"routes.rules.{label}")
 

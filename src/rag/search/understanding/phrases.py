@@ -142,8 +142,8 @@ class Occurrences:
             of_parts = (self._store.points_with(part, RARE) for part in phrase.parts)
             rare.append(next((chunks for chunks in of_parts if chunks is not None), None))
         order = sorted(range(len(rare)), key=lambda at: (rare[at] is None, len(rare[at] or ())))
-        found = {at: self._find(phrases[at], rare[at], unwanted) for at in order}
-        return [found[at] for at in range(len(phrases))]
+        holding = {at: self._find(phrases[at], rare[at], unwanted) for at in order}
+        return [holding[at] for at in range(len(phrases))]
 
     def _read(self, dimensions: Sequence[int]) -> dict[str, float] | None:
         """Return the chunks that have one of some dimensions; `None` when they are more than a
@@ -296,18 +296,18 @@ def subject_words(text: str, happened: bool = False) -> list[SubjectWord]:
     >>> [word.text for word in subject_words("田中さんに会った", happened=True)]
     ['田中', '会']
     """
-    found = [
+    words = [
         SubjectWord(_as_typed(word, text), _terms(word))
         for word in content_words(text)
         if not RUN.search(word) and word.strip("\0")
     ]
     for run in RUN.findall(cleaned(text)):
-        found += _run_words(run, happened)
-    firm = [word for word in found if not _is_kana(word)]
-    found = firm or found
+        words += _run_words(run, happened)
+    firm = [word for word in words if not _is_kana(word)]
+    words = firm or words
     if happened:
-        found = [word for word in found if not _is_light(word)] or found
-    return list(dict.fromkeys(found))
+        words = [word for word in words if not _is_light(word)] or words
+    return list(dict.fromkeys(words))
 
 
 def notes_holding(
@@ -331,10 +331,10 @@ def notes_holding(
         chunks = held if chunks is None else chunks & held
         notes.append(_notes_of(held, owners))
     runs = [word.run for word in words if word.run]
-    for found in Occurrences(store, manifest, runs).wanted() if runs else []:
-        notices += filter(None, [found.notice])
-        if found.counts:
-            notes.append({*found.notes})
+    for occurrence in Occurrences(store, manifest, runs).wanted() if runs else []:
+        notices += filter(None, [occurrence.notice])
+        if occurrence.counts:
+            notes.append({*occurrence.notes})
     return set.intersection(*notes) if notes else set(), chunks, notices
 
 
@@ -345,8 +345,8 @@ def _terms(word: str) -> tuple[str, ...]:
 
 def _as_typed(word: str, text: str) -> str:
     """Return a word in the letters of a text that holds it."""
-    found = re.search(re.escape(word), text, re.IGNORECASE)
-    return found[0] if found else word
+    match = re.search(re.escape(word), text, re.IGNORECASE)
+    return match[0] if match else word
 
 
 def _run_words(run: str, happened: bool) -> Iterable[SubjectWord]:

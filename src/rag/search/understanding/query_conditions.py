@@ -268,11 +268,11 @@ def _vault(name: str, manifest: Manifest | None) -> str:
         return name
     from rag.index.vault_registry import unknown_vault
 
-    known = list(manifest.vaults())
-    same = [vault for vault in known if name_key(vault) == name_key(name)]
-    if name in known or len(same) == 1:
-        return name if name in known else same[0]
-    raise unknown_vault(name, known)
+    vaults = list(manifest.vaults())
+    same = [vault for vault in vaults if name_key(vault) == name_key(name)]
+    if name in vaults or len(same) == 1:
+        return name if name in vaults else same[0]
+    raise unknown_vault(name, vaults)
 
 
 def words_beginning(
@@ -280,14 +280,14 @@ def words_beginning(
 ) -> list[str]:
     """Return the words of the notes that begin with one of `prefixes`; of too many the
     shortest."""
-    found: list[str] = []
+    beginning: list[str] = []
     for prefix in dict.fromkeys(prefixes) if manifest else ():
         assert manifest
         words = manifest.catalogue.words_starting(fold_accents(cleaned(prefix)))
-        room = MOST_WORDS - len(found)
+        room = MOST_WORDS - len(beginning)
         if len(words) > room:
             stands_for = f'"{brief(prefix)}*" stands for {plural(len(words), "word")}'
             notices.append(f"{stands_for}, of which {room:,} count")
             words = sorted(sorted(words, key=len)[:room])
-        found += words
-    return found
+        beginning += words
+    return beginning
