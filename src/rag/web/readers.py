@@ -97,11 +97,11 @@ class Readers:
 
 def serve() -> None:
     """Read notes for a server; called in the process that was started."""
+    limit_arenas()
     libraries: list[Library] = []
 
     def answer(order: Any, say: Say) -> object:
         if not libraries:
-            limit_arenas()
             libraries.append(Library(lambda: order, looks=False))
             libraries[0].wait_for_notes()
             function_named("rag.web.parts:results")  # which is imported
