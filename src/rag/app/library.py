@@ -123,9 +123,8 @@ class Library:
             with suppress(Exception):  # whoever asks is told
                 for module in _FOR_NOTES:
                     import_module(module)
-                with self.reader(
-                    self._looks
-                ) as workspace:  # and do once what the first request would do
+                # Do once what the first request would do.
+                with self.reader(self._looks) as workspace:
                     workspace.warm_up()
                     self.vaults = workspace.count_notes("vaults")
                 self.on_load()

@@ -143,8 +143,7 @@ class IndexProcess:
         self._is_stopped = False
 
     def prepare(self) -> None:
-        """Start the process, which waits until `run`: to import the program takes a
-        second.
+        """Start the process, which waits until `run`: to import the program takes a second.
 
         :raises OSError: when it cannot be started.
         """
