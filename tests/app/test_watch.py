@@ -481,6 +481,11 @@ class TestWhatTheSystemTells:
             shutil.rmtree(vault)
             assert "a.md" in until("a.md")
 
+    def test_a_name_that_is_not_utf_8_is_told_in_words_and_ends_it(self, tmp_path):
+        with listening(tmp_path) as until, pytest.raises(OSError, match="a name that is not UTF-8"):
+            (tmp_path / os.fsdecode(b"\xfe.md")).write_text("a")
+            until("never")
+
     def test_nothing_of_hidden_files_save_those_that_say_which_notes_there_are(self, tmp_path):
         (tmp_path / ".obsidian").mkdir()
         (tmp_path / "data").mkdir()

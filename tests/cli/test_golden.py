@@ -105,7 +105,7 @@ CASES: dict[str, tuple[str, list[str], int]] = {
     "transform-empty": ("plain", ["transform _"], 2),
     "audit": ("plain", ["plan backups_tagged_ops", "audit"], 0),
     "audit-none": ("plain", ["audit"], 1),
-    "audit-unknown": ("plain", ["audit nosuch"], 2),
+    "audit-unknown": ("plain", ["audit nosuch"], 1),
     "audit-usage": ("plain", ["audit x --last 2"], 2),
     "audit-show": ("plain", ["plan backups_tagged_ops", "audit {record}"], 0),
     "audit-replay": ("plain", ["plan backups_tagged_ops", "audit --replay {record}"], 0),

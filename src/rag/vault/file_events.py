@@ -146,4 +146,6 @@ def _as_ours(error: Exception) -> OSError:
                 f"the system allows no more {what}, so files are looked at every few seconds"
                 f" instead; `sudo sysctl fs.inotify.{limit}` raises the limit"
             )
+    if "Unable to decode path" in str(error):
+        return OSError("a file has a name that is not UTF-8: all folders are looked at instead")
     return error if isinstance(error, OSError) else OSError(str(error))

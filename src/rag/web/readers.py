@@ -87,12 +87,15 @@ class Readers:
                 raise EOFError
             own.process = PythonProcess(__name__, serve.__name__)
             self.processes.add(own.process)
-            own.process.order(self._library.config)
-            own.process.answer()
-        own.process.order(order)
-        if not own.process.answers.poll(_LONGEST):
+            self._exchange(own.process, self._library.config)
+        return self._exchange(own.process, order)
+
+    @staticmethod
+    def _exchange(process: PythonProcess, order: object) -> Any:
+        process.order(order)
+        if not process.answers.poll(_LONGEST):
             raise EOFError
-        return own.process.answer()
+        return process.answer()
 
 
 def serve() -> None:

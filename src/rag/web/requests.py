@@ -120,9 +120,8 @@ def answer(
     :param named: what else the address says.
     """
     kind: type[Any] = globals()[request]
-    if isinstance(given, bytes):
-        return encode(function_named(work)(workspace, from_body(kind, given)))
-    return encode(function_named(work)(workspace, from_query(kind, given, **named)))
+    asked = from_body(kind, given) if isinstance(given, bytes) else from_query(kind, given, **named)
+    return encode(function_named(work)(workspace, asked))
 
 
 def status(workspace: Workspace, asked: Status) -> StatusReport:

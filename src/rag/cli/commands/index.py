@@ -139,7 +139,9 @@ def _summary(report: SyncReport, quiet: bool) -> Iterator[str]:
             parts.append(f"{done.unreadable:,} left to words ({script})")
     if done and done.left:
         left = f", {time_left(done.left, done.rate)}" if done.rate else ""
-        parts.append(f"{plural(done.left, 'chunk')} left to the next run{left}")
+        parts.append(
+            f"{plural(done.left, 'chunk')} left to the next run{left} (`rag index` goes on)"
+        )
     if run.scans and run.scans.read:
         parts.append(f"{plural(run.scans.read, 'page')} read by OCR")
     if run.scans and run.scans.left:

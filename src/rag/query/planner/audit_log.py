@@ -19,7 +19,7 @@ from typing import Any
 from pydantic import AwareDatetime, BaseModel, Field
 
 from rag.config import PlannerConfig
-from rag.exceptions import UsageError
+from rag.exceptions import NotFoundError, UsageError
 from rag.query.llm import RawResponse, ToolCall, Trace
 from rag.query.planner.plan import FullTransformationResult, MetadataExtraction
 from rag.support.durable_files import append, lock
@@ -135,7 +135,8 @@ class AuditTrail:
     def find(self, prefix: str) -> AuditRecord:
         """Return the record whose id begins so.
 
-        :raises UsageError: when there is none, or more than one.
+        :raises NotFoundError: when there is none.
+        :raises UsageError: when there are several.
         """
         wanted = prefix.strip().lower()
         marked = f'{{"id": "{wanted}'.encode("utf-8", "replace")
@@ -143,7 +144,7 @@ class AuditTrail:
         if len(records) == 1:
             return records[0]
         if not records:
-            raise UsageError(f"no record {prefix!r}", hint="`rag audit` lists them.")
+            raise NotFoundError(f"no record {prefix!r}", hint="`rag audit` lists them.")
         ids = ", ".join(record.id for record in records[:5])
         raise UsageError(f"{len(records)} records begin with {prefix!r}", hint=f"Which one: {ids}?")
 
