@@ -62,6 +62,7 @@ def test_options_that_exclude_each_other_are_named(rag, typed, told):
     ("vault add ", 2, "FOLDER is empty"),
     ("vault rename work ", 2, "'' cannot name a vault"),
     ("serve --http --host ", 2, "--host is empty"),
+    ("--config x.toml status", 2, "options go behind the command"),
     ("config serch.top_k", 2, "Did you mean 'search.top_k'?"),
     ("get daily/2031-*", 1, ""),
     (f"get Backups:{'9' * 5000}", 1, ""),

@@ -130,6 +130,8 @@ def _as_ours(error: Exception) -> RAGError | None:
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "rag"
         hint = f"See `{command} --help`."
+        if isinstance(error, NoSuchOption) and command == "rag":
+            hint += " Other options go behind the command: `rag status --json`."
         if isinstance(error, NoSuchOption) and command in ("rag search", "rag ask"):
             hint += f" To leave out notes with a word: `{command} -- words -without`."
         return UsageError(error.format_message(), hint=hint)
