@@ -108,20 +108,20 @@ def test_what_the_engine_replaces_and_syncs_when_a_shard_is_opened_is_on_the_dis
     assert (tmp_path / f"left/gen-1/{SHARD}/edge_config.json").read_text() == '{"opened": true}'
 
 
-@pytest.mark.parametrize("pointer", ["", "\0\0\0\0\0", "gen-9", "../gen-1", "gen-2"])
+@pytest.mark.parametrize("pointer", ["", "\0\0\0\0\0", "gen-9", "../gen-1", "gen-3"])
 def test_where_the_pointer_or_what_it_names_is_lost_the_newest_whole_generation_is_read(
     index, pointer
 ):
     with ExitStack() as stack:
-        for number in (1, 2, 3):
+        for number in (1, 2, 3, 4):
             publish_whole(index, number, f"number {number}")
             stack.enter_context(index.open_current())  # so that it stays
-    (index.path / "gen-2" / MANIFEST).write_text("")
-    (index.path / f"gen-3/{SHARD}/edge_config.json").unlink()
+    (index.path / "gen-3" / MANIFEST).write_text("")
+    (index.path / f"gen-4/{SHARD}/edge_config.json").unlink()
     (index.path / "CURRENT").write_text(pointer)
-    assert index.current() == "gen-1"
+    assert index.current() == "gen-2"
     with index.open_current() as snapshot:
-        assert snapshot.name == "gen-1"
+        assert snapshot.name == "gen-2"
 
 
 @pytest.mark.parametrize("name", ["gen-9.lock", "gen-9", "CURRENT"])
