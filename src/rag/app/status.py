@@ -169,7 +169,7 @@ def read_status(
             reader = reader_name()
             digest = shortened(embedded.space.digest)
             embedded = replace(embedded, space=replace(embedded.space, digest=digest))
-        stale: list[int] | None = [] if writer is None or writer.here else None
+        changed = 0 if writer is None or writer.here else None
         for name, root in roots.items():
             facts, stats = read_facts(manifest, name), manifest.stats(name)
             undated = any(manifest.count_undated(name, *span) for span in facts.copied)
@@ -179,13 +179,13 @@ def read_status(
                 scan = scan_vault(root, config, time.monotonic() + _PATIENCE, everything=True)
                 files, not_indexed = count_files(manifest, name, stats, scan, config.index.ocr)
                 left_out += not_indexed if skipped else []
-                stale = None if stale is None else [*stale, count_stale_in(root, stats, scan)]
+                if changed is not None:
+                    changed += count_stale_in(root, stats, scan)
             except IndexingError:
                 pass  # not mounted: what was indexed is the best there is
             except TimeoutError:
-                stale = None
+                changed = None
             vaults[name] = VaultStatus(root, *counts.get(name, (0, 0)), notices, files)
-        changed = None if stale is None else sum(stale)
         index = IndexStatus(
             path=str(config.index_dir),
             bytes=disk_usage(config.index_dir),
