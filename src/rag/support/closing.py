@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Self
 
 
-class Closing:
+class Closing(ABC):
     """Base of what has a `close`, which a `with` block calls at its end."""
 
     def __enter__(self) -> Self:
@@ -14,6 +15,6 @@ class Closing:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @abstractmethod
     def close(self) -> None:
         """Release everything."""
-        raise NotImplementedError
