@@ -145,7 +145,7 @@ class Api:
         self._library.wait_for_notes()
         from rag.web import requests
 
-        return requests.from_body(getattr(requests, operation.request), body)
+        return requests.parse(operation.request, body)
 
     def _indexing(self, operation: Operation) -> Respond:
         async def respond(request: Request) -> Response:

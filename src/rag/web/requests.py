@@ -119,9 +119,15 @@ def answer(
     :param given: the query of an address, or a body.
     :param named: what else the address says.
     """
+    return encode(function_named(work)(workspace, parse(request, given, named)))
+
+
+def parse(request: str, given: QueryParams | bytes, named: Mapping[str, str] | None = None) -> Any:
+    """Return the request that an address or a body makes; parameters are those of `answer`."""
     kind: type[Any] = globals()[request]
-    asked = from_body(kind, given) if isinstance(given, bytes) else from_query(kind, given, **named)
-    return encode(function_named(work)(workspace, asked))
+    if isinstance(given, bytes):
+        return from_body(kind, given)
+    return from_query(kind, given, **(named or {}))
 
 
 def status(workspace: Workspace, asked: Status) -> StatusReport:
