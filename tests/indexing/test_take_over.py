@@ -1,24 +1,22 @@
 """Another machine takes over: after a run that ended, one that did not, and one that goes on."""
 
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from machines import Machine
+from index_fixtures import offline
+from machines import Machine, change_head
 from qdrant_server import QdrantServer
 from rag.app.requests import SyncRequest
 from rag.app.sync import sync
-from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig, StoreConfig
+from rag.config import RAGConfig, StoreConfig
 from rag.exceptions import IndexingError, LockedError
 from rag.indexing.reports import RunReport
 from rag.indexing.run import IndexRun
 from rag.indexing.server import take_over
 from rag.stores import open_directory
-from rag.stores.server.catalog import Catalog
-from rag.stores.server.rest import RestClient
 
 WRITE = "PUT /collections/obsidian_knowledge/points"
 NOTES = {f"note {n}.md": f"# Note {n}\n\nText of the note number {n}.\n" for n in range(12)}
@@ -34,12 +32,8 @@ def make(server, tmp_path) -> Callable[..., RAGConfig]:
     """Return the settings of a machine: `make("desk")`."""
 
     def made(name: str, **store: Any) -> RAGConfig:
-        return RAGConfig(
-            data_dir=tmp_path / name,
-            embedding=EmbeddingConfig("ollama"),
-            ollama=OllamaConfig(enabled=False),
-            store=StoreConfig(**{"url": server.url, "timeout": 5, "hnsw_m": 0, **store}),
-        )
+        own = StoreConfig(**{"url": server.url, "timeout": 5, "hnsw_m": 0, **store})
+        return offline(tmp_path / name, store=own)
 
     return made
 
@@ -73,15 +67,6 @@ def break_off(config: RAGConfig, folder: Path) -> None:
     run.__enter__()
     run.index_vault("work", folder)
     run.__exit__()
-
-
-def change(config: RAGConfig, **values: Any) -> None:
-    """Change the head as somebody else does."""
-    with closing(RestClient(config.store)) as client:
-        catalog = Catalog(client)
-        head = catalog.head()
-        assert head is not None
-        catalog.change(head, **values)
 
 
 def edit(folder: Path, age: Any) -> None:
@@ -155,7 +140,7 @@ def test_a_machine_that_takes_over_while_another_does_is_refused(desk, laptop, f
     index(desk, folder)
 
     def overtaken() -> str:
-        change(desk, machine="third", name="third")
+        change_head(desk, machine="third", name="third")
         return ""
 
     monkeypatch.setattr("rag.stores.server.identity.moment", overtaken)

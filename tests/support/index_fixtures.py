@@ -44,14 +44,16 @@ def embedded(config: RAGConfig, server: OllamaServer, **ollama: Any) -> RAGConfi
     return config
 
 
+def offline(data_dir: Path, **settings: Any) -> RAGConfig:
+    """Settings without models, but for those that are given."""
+    off = {"embedding": EmbeddingConfig("ollama"), "ollama": OllamaConfig(enabled=False)}
+    return RAGConfig(data_dir=data_dir, **(off | settings))
+
+
 @pytest.fixture
 def config(tmp_path) -> RAGConfig:
     """Settings with an index of the test's own."""
-    return RAGConfig(
-        data_dir=tmp_path / "data",
-        embedding=EmbeddingConfig("ollama"),
-        ollama=OllamaConfig(enabled=False),
-    )
+    return offline(tmp_path / "data")
 
 
 @pytest.fixture
@@ -94,22 +96,19 @@ def titles() -> Callable[[RAGConfig], set[str]]:
 
 
 @pytest.fixture(scope="session")
-def build_index(tmp_path_factory) -> Callable[[Vaults], RAGConfig]:
-    """Write vaults and index them, for tests that only read: `build_index({vault: notes})`.
+def build_index(tmp_path_factory) -> Callable[..., RAGConfig]:
+    """Write vaults and index them, for tests that only read: `build_index({vault: notes})`; with
+    `embed=True`, and settings that name a model, also by meaning.
 
     The same vaults are indexed once.
     """
     built: dict[str, RAGConfig] = {}
 
-    def build(vaults: Vaults) -> RAGConfig:
-        if made := built.get(key := repr(vaults)):
+    def build(vaults: Vaults, embed: bool = False, **settings: Any) -> RAGConfig:
+        if made := built.get(key := repr((vaults, embed, settings))):
             return made
         base = tmp_path_factory.mktemp("index")
-        config = RAGConfig(
-            data_dir=base / "data",
-            embedding=EmbeddingConfig("ollama"),
-            ollama=OllamaConfig(enabled=False),
-        )
+        config = offline(base / "data", **settings)
         with IndexRun(config) as run:
             for vault, notes in vaults.items():
                 for path, text in notes.items():
@@ -118,6 +117,8 @@ def build_index(tmp_path_factory) -> Callable[[Vaults], RAGConfig]:
                     file.write_text(text, "utf-8")
                 run.index_vault(vault, base / "vaults" / vault)
             run.publish()
+            if embed:
+                embed_chunks(run)
         built[key] = config
         return config
 

@@ -9,6 +9,7 @@ laptop.write("a third")            # refused: the desk writes
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from haystack.dataclasses import Document
@@ -83,6 +84,15 @@ class Machine:
             head = Catalog(client).head()
         assert head is not None
         return head
+
+
+def change_head(config: RAGConfig, **values: Any) -> None:
+    """Change the head of the catalog, as another machine does that takes over."""
+    with closing(RestClient(config.store)) as client:
+        catalog = Catalog(client)
+        head = catalog.head()
+        assert head is not None
+        catalog.change(head, **values)
 
 
 def put(store: BaseDocumentStore, *notes: str) -> None:

@@ -3,8 +3,6 @@
 from dataclasses import replace
 
 from rag.app.notes import get_note
-from rag.config import OllamaConfig, RAGConfig
-from rag.indexing.run import IndexRun
 from rag.vault import Note, read_note, scan_folder
 from rag.vault.readers import READERS, NoteReader, is_note, reader_of
 
@@ -23,17 +21,11 @@ class ShoutingReader(NoteReader):
         return [line.upper() for line in super().lines(raw)]
 
 
-def test_a_further_file_type_is_one_entry(tmp_path, monkeypatch):
-    vault = tmp_path / "v"
-    vault.mkdir()
-    (vault / "a.md").write_text("quiet")
-    (vault / "b.SHOUT").write_text("loud words")
+def test_a_further_file_type_is_one_entry(monkeypatch, write_notes, config, refresh):
+    vault = write_notes("v", {"a.md": "quiet", "b.SHOUT": "loud words"})
     assert [file.path for file in scan_folder(str(vault)).notes] == ["a.md"]
     monkeypatch.setitem(READERS, ".shout", ShoutingReader())
-    config = RAGConfig(data_dir=tmp_path / "data", ollama=OllamaConfig(enabled=False))
-    with IndexRun(config) as run:
-        run.index_vault("v", vault)
-        run.publish()
+    refresh(v=vault)
     report = get_note(config, "Shouted")
     assert (report.note.row.path, report.lines) == ("b.SHOUT", ["LOUD WORDS"])
     assert get_note(config, "a").lines == ["quiet"]

@@ -14,7 +14,7 @@ from haystack.document_stores.types import DuplicatePolicy
 from qdrant_server import QdrantServer
 from rag.app import doctor
 from rag.app.doctor import CheckResult, Examination, run_checks
-from rag.config import EmbeddingConfig, IndexConfig, OllamaConfig, RAGConfig, StoreConfig
+from rag.config import IndexConfig, RAGConfig, StoreConfig
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.index.vault_registry import Registry
@@ -27,13 +27,6 @@ NOTES = {
     "証明書.md": "# 証明書の更新\n\n証明書は毎年三月に更新する。\n",
 }
 GB = 1 << 30
-
-
-@pytest.fixture
-def config(tmp_path) -> RAGConfig:
-    """Settings with an index of the test's own, and without models."""
-    off = OllamaConfig(enabled=False)
-    return RAGConfig(data_dir=tmp_path / "data", embedding=EmbeddingConfig("ollama"), ollama=off)
 
 
 @pytest.fixture

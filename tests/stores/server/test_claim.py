@@ -1,30 +1,20 @@
 """One machine writes: others are refused, and one that was taken over stops."""
 
 import socket
-from contextlib import closing, suppress
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from machines import Machine, put
+from machines import change_head, put
 from property_examples import IS_FULL
 from qdrant_server import QdrantServer
 from rag.exceptions import LockedError, StoreConnectionError, UsageError
 from rag.stores.server.catalog import Catalog
 from rag.stores.server.identity import Head
-from rag.stores.server.rest import RestClient
 
 POINTS = "/collections/obsidian_knowledge/points"
 HERE = socket.gethostname()
-
-
-def change(of: Machine, **values: Any) -> None:
-    """Change the head, as another machine does that takes over."""
-    with closing(RestClient(of.config.store)) as client:
-        catalog = Catalog(client)
-        head = catalog.head()
-        assert head is not None
-        catalog.change(head, **values)
 
 
 def writes(server: QdrantServer, since: int = 0) -> list[str]:
@@ -71,7 +61,7 @@ def test_who_fetched_an_index_does_not_write_it_because_its_catalog_is_gone(desk
 def test_a_run_that_was_taken_over_stops_before_the_next_write(desk, server):
     with desk.store() as store:
         put(store, "a")
-        change(desk, machine="m", name="laptop")
+        change_head(desk.config, machine="m", name="laptop")
         since = len(server.requests)
         with pytest.raises(LockedError, match="laptop has taken over the index") as caught:
             put(store, "b")
@@ -82,7 +72,7 @@ def test_a_run_that_was_taken_over_stops_before_the_next_write(desk, server):
 def test_a_run_that_was_taken_over_deletes_no_points_of_its_successor(desk, laptop, server):
     with desk.store() as store:
         put(store, "a")
-        change(desk, machine=laptop.id, name="laptop")
+        change_head(desk.config, machine=laptop.id, name="laptop")
         laptop.write("b", "c")
         since = len(server.requests)
         with pytest.raises(LockedError, match="laptop has taken over"):

@@ -12,11 +12,12 @@ from pathlib import Path
 import httpx
 import pytest
 
+from index_fixtures import offline
 from rag.app.requests import SearchRequest, SyncRequest
 from rag.app.search import search
 from rag.app.sync import sync
 from rag.app.workspace import Workspace
-from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig, StoreConfig
+from rag.config import RAGConfig, StoreConfig
 
 CLUSTER = os.environ.get("RAG_TEST_QDRANT_CLUSTER", "")
 pytestmark = [
@@ -50,10 +51,7 @@ def notes(tmp_path) -> Path:
 
 
 def machine(home: Path, store: StoreConfig | None = None) -> RAGConfig:
-    config = RAGConfig(
-        data_dir=home, embedding=EmbeddingConfig("ollama"), ollama=OllamaConfig(enabled=False)
-    )
-    return replace(config, store=store) if store else config
+    return offline(home, **({"store": store} if store else {}))
 
 
 def index(config: RAGConfig, notes: Path) -> None:
