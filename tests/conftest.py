@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings, strategies
 
+from disk_files import write_all
 from property_examples import IS_FULL, examples, left_out
 from rag.clients import servers
 
@@ -159,16 +160,7 @@ def trust() -> Callable[[Path], None]:
 def write_notes(tmp_path) -> Callable[..., Path]:
     """Write notes into a vault: `write_notes("work", {"a.md": "text"})` returns its folder."""
 
-    def write(vault: str, notes: dict[str, str | bytes]) -> Path:
-        root = tmp_path / "vaults" / vault
-        for path, content in notes.items():
-            file = root / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content if isinstance(content, bytes) else content.encode())
-        root.mkdir(parents=True, exist_ok=True)
-        return root
-
-    return write
+    return lambda vault, notes: write_all(tmp_path / "vaults" / vault, notes)
 
 
 @pytest.fixture(scope="session")

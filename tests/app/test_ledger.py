@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from disk_files import write_all
 from document_files import fpdf_pdf, raw_pdf
 from property_examples import examples
 from rag.app.status import StatusReport, VaultFiles, count_files, read_status
 from rag.config import IndexConfig
 from rag.index.manifest import Manifest
-from rag.indexing.run import IndexRun
 from rag.vault import scan_folder
 
 Files = Mapping[str, bytes]
@@ -29,21 +29,13 @@ def count_on_disk(folder: Path) -> int:
     return sum(stat.S_ISREG(path.lstat().st_mode) for path in paths)
 
 
-def write(folder: Path, files: Files) -> None:
-    for name, raw in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(raw)
-
-
 @pytest.fixture
 def count(config, tmp_path, refresh) -> Callable[..., tuple]:
     """Index files, write more that are not indexed, and count: `count(files, later)`."""
 
     def index_and_count(files: Files, later: Files | None = None) -> tuple[VaultFiles, Path]:
-        folder = tmp_path / "work"
-        write(folder, files)
-        refresh(work=folder)
-        write(folder, later or {})
+        refresh(work=write_all(folder := tmp_path / "work", files))
+        write_all(folder, later or {})
         return of(read_status(config)), folder
 
     return index_and_count
@@ -92,21 +84,21 @@ def test_files_are_counted_by_kind_and_by_why_they_are_not_indexed(count):
     assert counted.total == count_on_disk(folder)
 
 
-def test_a_file_that_is_too_large_and_one_that_settings_ignore_are_left_out(config, tmp_path):
-    write(tmp_path / "work", {"large.txt": b"beacon " * 900, "a.md": NOTE, "old/b.md": NOTE})
+def test_a_file_that_is_too_large_and_one_that_settings_ignore_are_left_out(
+    config, tmp_path, refresh
+):
+    write_all(tmp_path / "work", {"large.txt": b"beacon " * 900, "a.md": NOTE, "old/b.md": NOTE})
     config = replace(config, index=IndexConfig(max_file_mb=0.005, ignore=["old/"]))
-    with IndexRun(config) as run:
-        run.index_vault("work", tmp_path / "work")
-        run.publish()
+    refresh(config, work=tmp_path / "work")
     counted = of(read_status(config))
     assert counted.left_out == {"ignored by index.ignore": 1, "too large": 1}
     assert counted.total == count_on_disk(tmp_path / "work") == 3
 
 
 def test_links_pipes_and_what_folders_lead_to_are_no_files(count, tmp_path):
-    write(tmp_path / "elsewhere", {"far.md": NOTE})
+    write_all(tmp_path / "elsewhere", {"far.md": NOTE})
     folder = tmp_path / "work"
-    write(folder, {"a.md": NOTE, "folder.pdf/inside.md": NOTE})
+    write_all(folder, {"a.md": NOTE, "folder.pdf/inside.md": NOTE})
     os.mkfifo(folder / "pipe.pdf")
     for name, target in {
         "l.md": "a.md",
@@ -176,8 +168,8 @@ TREES = st.dictionaries(
 @given(TREES, st.dictionaries(FOLDERS, RULES, max_size=3))
 def test_whatever_is_in_a_folder_the_numbers_add_up(config, tmp_path_factory, tree, rules):
     folder = tmp_path_factory.mktemp("tree")
-    write(folder, tree)
-    write(folder, {f"{name}.gitignore": rule.encode() for name, rule in rules.items()})
+    write_all(folder, tree)
+    write_all(folder, {f"{name}.gitignore": rule.encode() for name, rule in rules.items()})
     scan = scan_folder(str(folder), everything=True)
     with Manifest.empty() as manifest:
         counted, skipped = count_files(manifest, "work", (), scan, ocr=False)

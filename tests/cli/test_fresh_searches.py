@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
+from disk_files import write
 from rag.config.files import user_file
-from settings_files import write
 from tables import rows
 
 GONE = "(gone; run rag index)"

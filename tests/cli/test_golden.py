@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from disk_files import write
 from index_fixtures import NOTES
 from ollama_answers import TRUE
 from ollama_server import Model, OllamaServer, refused
@@ -221,10 +222,7 @@ def indexed_once(tmp_path_factory) -> Callable[[bool], Path]:
     def index(is_embedded: bool) -> Path:
         base = tmp_path_factory.mktemp("golden")
         for path, text in NOTES.items():
-            note = base / "vaults" / "work" / path
-            note.parent.mkdir(parents=True, exist_ok=True)
-            note.write_text(text, "utf-8")
-            os.utime(note, (_NOTED, _NOTED))
+            os.utime(write(base / "vaults" / "work" / path, text), (_NOTED, _NOTED))
         with OllamaServer([Model("bge-m3", 32)]) as server, pytest.MonkeyPatch.context() as patch:
             patch.setenv("RAG_DATA_DIR", str(base / "data"))
             patch.setenv("RAG_OLLAMA__ENABLED", str(is_embedded).lower())

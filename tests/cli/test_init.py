@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from disk_files import write
 from ollama_faults import KINDS
 from rag.app.setup import find_vaults, toml_text
 
@@ -21,8 +22,7 @@ def make_vault(empty_home) -> Callable[[str], Path]:
     def make(path: str) -> Path:
         folder = empty_home / path
         (folder / ".obsidian").mkdir(parents=True)
-        (folder / "Note.md").write_text(f"# Note of {folder.name}\n")
-        return folder
+        return write(folder / "Note.md", f"# Note of {folder.name}\n").parent
 
     return make
 

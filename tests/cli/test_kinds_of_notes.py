@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from disk_files import write
 from document_files import fpdf_pdf, raw_pdf
 from tables import rows
 
@@ -79,12 +80,8 @@ class TestDocuments:
 
 
 class TestObsidian:
-    def settle(self, folder: Path) -> None:
-        (folder / ".obsidian").mkdir()
-        (folder / ".obsidian" / "app.json").write_text('{"userIgnoreFilters": ["Private/", 7]}')
-
     def test_what_it_excludes_is_taken_out_of_the_index(self, rag, folder):
-        self.settle(folder)
+        write(folder / ".obsidian" / "app.json", '{"userIgnoreFilters": ["Private/", 7]}')
         assert rag("status", "--json").json["index"]["changed"] == 0
         ran = rag("index")
         assert (ran.code, "1 deleted" in ran.out) == (0, True)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from disk_files import write
 from rag.app.index_state import link_to
 from tables import rows
 
@@ -22,8 +23,7 @@ class TestLinks:
         assert link == f"obsidian://open?path={path}%23To%20do%3A%20A%26B"
 
     def test_inside_a_folder_of_obsidian_it_is_the_default(self, tmp_path):
-        file = tmp_path / "vault" / "inner" / "a.md"
-        file.parent.mkdir(parents=True)
+        file = write(tmp_path / "vault/inner/a.md", "")
         assert link_to("", file, 1).startswith("file://")
         (tmp_path / "vault" / ".obsidian").mkdir()
         assert link_to("", file, 1).startswith("obsidian://open?path=")
@@ -34,10 +34,8 @@ class TestLinks:
 def test_a_vault_that_may_not_be_read_leaves_the_output_whole(
     rag, tmp_path, monkeypatch, command, closed
 ):
-    vault = tmp_path / "around" / "vault"
-    vault.mkdir(parents=True)
-    (vault / "a.md").write_text("# Harbour\n\nThe harbour is open.\n")
-    assert rag("index", vault).code == 0
+    note = write(tmp_path / "around/vault/a.md", "# Harbour\n\nThe harbour is open.\n")
+    assert rag("index", note.parent).code == 0
     before = rag(*command.split())
     monkeypatch.setattr(os, "stat", refusing(os.stat, tmp_path / closed))
     after = rag(*command.split())
@@ -59,10 +57,9 @@ def refusing(examine, folder: Path):
 def opener(tmp_path, monkeypatch):
     """A program that writes down what it is to open, in the place of the system's."""
     folder, log = tmp_path / "bin", tmp_path / "opened.txt"
-    folder.mkdir()
     for name in ("xdg-open", "open"):
-        (folder / name).write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {log}\n')
-        (folder / name).chmod(0o755)
+        program = write(folder / name, f'#!/bin/sh\nprintf "%s\\n" "$@" > {log}\n')
+        program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     return log
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from disk_files import write_all
 from rag.config import load_config
 from rag.index.snapshots import MANIFEST, IndexDirectory
 from tables import rows
@@ -70,11 +71,7 @@ class TestAnIndexMadeAnew:
 
 class TestTwoFoldersOfOneName:
     def project(self, tmp_path: Path, name: str, text: str) -> Path:
-        root = tmp_path / name
-        (root / "vaults" / "work").mkdir(parents=True)
-        (root / "rag.toml").write_text("")
-        (root / "vaults" / "work" / "a.md").write_text(text)
-        return root
+        return write_all(tmp_path / name, {"rag.toml": "", "vaults/work/a.md": text})
 
     def test_one_project_does_not_replace_the_vault_of_another(self, rag, tmp_path, monkeypatch):
         monkeypatch.chdir(self.project(tmp_path, "p1", "zebra"))

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from disk_files import write
 from ollama_answers import ANSWER_NOTES, QUESTION
 from ollama_server import Model
 from openai_server import CHAT, EMBEDDINGS, OpenAIServer
 from rag.config import user_file
-from settings_files import write
 
 KEY = "sk-very-secret-42"
 EMBED, WRITE = Model("bge-m3", 32), "llama3.2"

@@ -5,6 +5,7 @@ import shlex
 
 import pytest
 
+from disk_files import write
 from tables import rows
 
 
@@ -90,12 +91,10 @@ def test_the_examples_of_the_help_run(rag, tmp_path, monkeypatch):
         "work": {"runbooks/a.md": "# Deploy\n\nThe error budget; rolling back a deploy.\n"},
         "エンジニア": {"証明書.md": "# 証明書\n\n証明書の更新。\n"},
     }
+    head = "---\ntags: [runbook]\ncreated: 2025-07-01\nstatus: done\n---\n"
     for vault, files in notes.items():
         for path, text in files.items():
-            (tmp_path / vault / path).parent.mkdir(parents=True, exist_ok=True)
-            head = "---\ntags: [runbook]\ncreated: 2025-07-01\nstatus: done\n---\n"
-            tagged = f"{head}{text} Restore it.\n"
-            (tmp_path / vault / path).write_text(tagged, "utf-8")
+            write(tmp_path / vault / path, f"{head}{text} Restore it.\n")
         assert rag("index", "-q", tmp_path / vault).code == 0
     examples = EXAMPLES.findall(rag("search", "--help").out)
     assert len(examples) >= 5

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from disk_files import write_all
 from rag.text.messages import visible_lines
 from tables import rows
 
@@ -26,13 +27,11 @@ def hostile(tmp_path_factory) -> Path:
     from rag.indexing.run import IndexRun
 
     base = tmp_path_factory.mktemp("hostile")
-    root = base / f"vault {EVIL}"
-    root.mkdir()
     # As YAML has it: controls must be escaped in it.
-    named = {"json": json.dumps(EVIL)[1:-1], "plain": STEERS}
-    (root / f"note {EVIL}.md").write_text(NOTE.format(**named), "utf-8")
-    (root / f"twin {EVIL}.md").write_text(NOTE.format(**named), "utf-8")
-    (root / f"broken {EVIL}.md").write_text(f"---\na: [b: {STEERS}\n---\nharbour\n", "utf-8")
+    note = NOTE.format(json=json.dumps(EVIL)[1:-1], plain=STEERS)
+    notes = {f"{name} {EVIL}.md": note for name in ("note", "twin")}
+    notes[f"broken {EVIL}.md"] = f"---\na: [b: {STEERS}\n---\nharbour\n"
+    root = write_all(base / f"vault {EVIL}", notes)
     (base / "questions.jsonl").write_text(
         json.dumps({"id": EVIL, "query": "harbour", "relevant": [EVIL], "category": EVIL})
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from disk_files import write
 from ollama_server import OllamaServer
 from qdrant_server import QdrantServer
 from rag.config import user_file
@@ -27,12 +28,9 @@ def servers(monkeypatch) -> Iterator[tuple[OllamaServer, QdrantServer]]:
 @pytest.fixture
 def strange(servers, tmp_path, monkeypatch) -> Path:
     """A stranger's folder, which is the working folder: its file names the stranger's servers."""
-    folder = (tmp_path / "strange").resolve()
-    folder.mkdir()
-    ollama, qdrant = servers
-    (folder / "rag.toml").write_text(
-        f"[search]\ntop_k = 1\n[ollama]\nurl = '{ollama.url}'\n[store]\nurl = '{qdrant.url}'\n"
-    )
+    folder, (ollama, qdrant) = (tmp_path / "strange").resolve(), servers
+    named = f"[ollama]\nurl = '{ollama.url}'\n[store]\nurl = '{qdrant.url}'\n"
+    write(folder / "rag.toml", f"[search]\ntop_k = 1\n{named}")
     monkeypatch.chdir(folder)
     return folder
 
@@ -40,8 +38,7 @@ def strange(servers, tmp_path, monkeypatch) -> Path:
 @pytest.fixture
 def switched_off(monkeypatch) -> None:
     """No model at the usual address either, so that nothing depends on what runs here."""
-    user_file().parent.mkdir(parents=True, exist_ok=True)
-    user_file().write_text("[ollama]\nurl = 'http://127.0.0.1:9'\nretries = 0\n")
+    write(user_file(), "[ollama]\nurl = 'http://127.0.0.1:9'\nretries = 0\n")
 
 
 class TestWithoutTrust:
@@ -78,9 +75,7 @@ class TestWithoutTrust:
         self, rag, indexed, strange, monkeypatch
     ):
         monkeypatch.delenv("RAG_DATA_DIR")
-        photo = strange / "photos/index/gen-1/photo.jpg"
-        photo.parent.mkdir(parents=True)
-        photo.write_bytes(b"photo")
+        write(strange / "photos/index/gen-1/photo.jpg", b"photo")
         (strange / "rag.toml").write_text("data_dir = 'photos'\n[ollama]\nenabled = false\n")
         before = sorted(strange.rglob("*"))
         for line in ("index -q", "search x", "index --rebuild", "vault list"):

@@ -2,6 +2,7 @@
 
 import shutil
 
+from disk_files import write
 from tables import rows
 
 
@@ -77,8 +78,7 @@ class TestHelp:
 def test_a_folder_of_vaults_dir_with_the_name_of_a_registered_vault_is_told(
     rag, indexed, tmp_path, monkeypatch
 ):
-    (tmp_path / "project" / "work").mkdir(parents=True)
-    (tmp_path / "project" / "work" / "Other.md").write_text("# Other\n")
+    write(tmp_path / "project" / "work" / "Other.md", "# Other\n")
     monkeypatch.setenv("RAG_VAULTS_DIR", str(tmp_path / "project"))
     for command in ("index", "vault list"):
         ran = rag(*command.split())

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from disk_files import write
 from rag import config as config_module
 from rag.config import (
     OllamaConfig,
@@ -18,7 +19,6 @@ from rag.config import (
 )
 from rag.config.sections import CHAT_PROVIDERS, EMBEDDING_PROVIDERS
 from rag.exceptions import ConfigError
-from settings_files import write
 from tables import rows
 
 REPO = Path(__file__).resolve().parents[2]

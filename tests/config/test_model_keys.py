@@ -5,11 +5,11 @@ from operator import attrgetter
 
 import pytest
 
+from disk_files import write
 from rag.app.settings import settings_report
 from rag.config import keys_in_use, load_config, user_file
 from rag.config.servers import KEYS, KeySetting
 from rag.exceptions import ConfigError
-from settings_files import write
 from tables import rows
 
 HOST = "models.example"

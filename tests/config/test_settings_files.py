@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from disk_files import write
 from rag.config import load_config
 from rag.config.files import MOST_BYTES, read_settings
 from rag.config.trust import trust_file
 from rag.exceptions import ConfigError
-from settings_files import write
 from tables import rows
 
 _HUGE = b"0x" + b"f" * 20_000

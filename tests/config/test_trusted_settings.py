@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from disk_files import write
 from property_examples import examples
 from rag.config import RAGConfig, load_config, settings, trust_own, user_file
 from rag.config.trust import (
@@ -26,7 +27,6 @@ from rag.config.trust import (
 )
 from rag.index.vault_registry import configured_vaults
 from rag.query import registry
-from settings_files import write
 
 # A value that takes trust, of each setting of which others do not.
 TAKES_TRUST: dict[str, Any] = {

@@ -4,9 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from rag.config import RAGConfig
 from rag.evaluation.run import Judge, Outcome, Question, Run, run_questions, score_auc, summaries
-from rag.indexing.run import IndexRun
 from rag.search.pipeline import create_search_pipeline
 from rag.search.results import QueryFilters
 from rag.stores import get_document_store
@@ -20,13 +18,9 @@ PLACES = [(vault, path) for vault, notes in NOTES.items() for path in notes]
 
 
 @pytest.fixture
-def ask(tmp_path, write_notes) -> Iterator[Callable[..., Run]]:
+def ask(build_index) -> Iterator[Callable[..., Run]]:
     """Ask questions of an index of two vaults: `ask(question, …, filters=…)`."""
-    config = RAGConfig(data_dir=tmp_path / "data")
-    with IndexRun(config) as run:
-        for vault, notes in NOTES.items():
-            run.index_vault(vault, write_notes(vault, notes))
-        run.publish()
+    config = build_index(NOTES)
     with get_document_store(config) as store:
         pipeline = create_search_pipeline(store, config)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from disk_files import write
 from rag.app.doctor import run_checks
 from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError
@@ -169,8 +170,7 @@ def test_leftovers_of_killed_runs_go_and_are_not_published(config, indexed, refr
     make_owned(index.parts)
     index.clear_work()
     for path in left:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(b"x" * 1000)
+        write(path, b"x" * 1000)
     refresh(work=indexed)
     assert not (config.index_dir / "work").exists() and not (config.index_dir / "parts").exists()
     (indexed / "new.md").write_text("new")

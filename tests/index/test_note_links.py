@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from disk_files import write
 from rag.config import RAGConfig
 from rag.index.links import NamedNote, link_key, matching_notes
 from rag.index.lookup import open_manifest
@@ -130,11 +131,9 @@ class TestOfAnIndex:
     """A link is resolved when somebody asks, against what is indexed then."""
 
     @pytest.fixture
-    def vault(self, tmp_path) -> Path:
-        (tmp_path / "notes").mkdir()
-        (tmp_path / "notes/Plan.md").write_text("# Plan\n\nWhat we do.\n", "utf-8")
-        (tmp_path / "notes/Log.md").write_text("---\na: b\n---\n\nSee [[Plan]].\n", "utf-8")
-        return tmp_path / "notes"
+    def vault(self, write_notes) -> Path:
+        log = "---\na: b\n---\n\nSee [[Plan]].\n"
+        return write_notes("notes", {"Plan.md": "# Plan\n\nWhat we do.\n", "Log.md": log})
 
     def backlinks(self, config: RAGConfig, path: str) -> list[tuple[str, int]]:
         with open_manifest(config) as manifest:
@@ -150,7 +149,6 @@ class TestOfAnIndex:
         refresh(v=vault)
         with open_manifest(config) as manifest:
             assert [x.target for x in manifest.links.wrong_links()] == ["Plan"]
-        (vault / "later").mkdir()
-        (vault / "later/plan.md").write_text("New.\n", "utf-8")
+        write(vault / "later/plan.md", "New.\n")
         refresh(v=vault)
         assert self.backlinks(config, "later/plan.md") == [("Log.md", 5)]

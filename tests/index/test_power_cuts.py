@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from test_snapshots import fill_work, publish, snapshots
+from test_snapshots import publish, snapshots
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
@@ -22,14 +22,6 @@ VECTORS = f"{SHARD}/segments/one/vectors.dat"
 @pytest.fixture
 def index(tmp_path) -> IndexDirectory:
     return IndexDirectory(tmp_path / "index")
-
-
-def publish_whole(index: IndexDirectory, number: int, content: str) -> None:
-    """Publish a snapshot with a manifest, of which nobody reads more than that it is there."""
-    with index.writing():
-        fill_work(index, content)
-        (index.work / MANIFEST).write_text(content)
-        index.publish(number, points=number)
 
 
 @contextmanager
@@ -71,9 +63,9 @@ def cutting(folder: Path, room: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
 def test_after_a_power_cut_at_any_moment_the_former_generation_is_read_or_the_new_one(
     index, tmp_path, monkeypatch
 ):
-    publish_whole(index, 1, "former")
+    publish(index, 1, "former")
     with cutting(index.path, tmp_path / "room", monkeypatch) as left:
-        publish_whole(index, 2, "new")
+        publish(index, 2, "new")
     found = set()
     for folder in left:
         with IndexDirectory(folder).open_current() as snapshot:
@@ -87,7 +79,7 @@ def test_after_a_power_cut_at_any_moment_the_former_generation_is_read_or_the_ne
 def test_what_was_published_stays_published(index, tmp_path, monkeypatch):
     index.path.mkdir()
     with cutting(index.path, tmp_path / "room", monkeypatch) as left:
-        publish_whole(index, 1, "first")
+        publish(index, 1, "first")
     for folder in left[-len(LUCK) :]:
         with IndexDirectory(folder).open_current() as snapshot:
             assert (snapshot.path / VECTORS).read_text() == "first"
@@ -97,7 +89,7 @@ def test_what_was_published_stays_published(index, tmp_path, monkeypatch):
 def test_what_the_engine_replaces_and_syncs_when_a_shard_is_opened_is_on_the_disk(
     index, tmp_path, luck
 ):
-    publish_whole(index, 1, "first")
+    publish(index, 1, "first")
     (tmp_path / "room").mkdir()
     disk = Disk(index.path, tmp_path / "room")
     config = index.path / f"gen-1/{SHARD}/edge_config.json"
@@ -114,7 +106,7 @@ def test_where_the_pointer_or_what_it_names_is_lost_the_newest_whole_generation_
 ):
     with ExitStack() as stack:
         for number in (1, 2, 3, 4):
-            publish_whole(index, number, f"number {number}")
+            publish(index, number, f"number {number}")
             stack.enter_context(index.open_current())  # so that it stays
     (index.path / "gen-3" / MANIFEST).write_text("")
     (index.path / f"gen-4/{SHARD}/edge_config.json").unlink()

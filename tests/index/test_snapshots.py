@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from disk_files import write, write_all
 from rag.exceptions import DiskFullError, IndexUnavailableError, LockedError, UsageError
 from rag.index.snapshots import MANIFEST, SHARD, IndexDirectory
 from rag.support.disk_space import disk_usage
@@ -23,10 +24,8 @@ def index(tmp_path) -> IndexDirectory:
 
 def fill_work(index: IndexDirectory, content: str = "points") -> None:
     """Lay down what a flushed and closed shard leaves: enough for publishing, which only syncs."""
-    shard = index.begin_work() / SHARD
-    (shard / "segments/one").mkdir(parents=True, exist_ok=True)
-    (shard / "segments/one/vectors.dat").write_text(content)
-    (shard / "edge_config.json").write_text('{"vectors": {}}')
+    shard = {"segments/one/vectors.dat": content, "edge_config.json": '{"vectors": {}}'}
+    write_all(index.begin_work() / SHARD, shard)
     (index.work / MANIFEST).write_text("notes")
 
 
@@ -137,9 +136,7 @@ def lay_merged(index: IndexDirectory) -> None:
         "payload_storage/page_0.dat",
         "payload_storage/tracker.dat",
     ):
-        file = index.work / SHARD / "segments/two" / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(name)
+        write(index.work / SHARD / "segments/two" / name, name)
 
 
 def same_files(index: IndexDirectory) -> dict[str, bool]:

@@ -14,6 +14,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from disk_files import write_all
 from mcp_client import modern
 
 # Read here: tests see none of the user's RAG_*.
@@ -55,10 +56,7 @@ def surroundings(tmp_path) -> dict[str, str]:
 @pytest.fixture
 def rag(environment, surroundings, tmp_path) -> Rag:
     """Run the installed command beside a folder `notes`, which it has indexed."""
-    notes = tmp_path / "notes"
-    notes.mkdir()
-    for name, text in NOTES.items():
-        (notes / name).write_text(text, "utf-8")
+    write_all(tmp_path / "notes", NOTES)
 
     def run(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
         command, around = [environment / "bin" / "rag", *arguments], {**surroundings, **more}

@@ -11,7 +11,6 @@ import pytest
 from index_fixtures import paths
 from rag.config import OllamaConfig, PlannerConfig, RAGConfig
 from rag.exceptions import QueryError
-from rag.indexing.run import IndexRun
 from rag.pipelines import QueryFilters, SearchResponse, create_search_pipeline, search
 from rag.qa.pipeline import ask, create_qa_pipeline
 from rag.query.metadata import MetadataTransformer
@@ -342,21 +341,19 @@ class TestFailures:
         intent, [notice] = find_intent(open_store(pipeline), config, "rollback #ops")
         assert intent is None and "could not be planned" in notice
 
-    def test_an_index_of_another_version_is_no_reason_to_fail(self, built, config, tmp_path):
+    def test_an_index_of_another_version_is_no_reason_to_fail(
+        self, config, tmp_path, refresh, write_notes
+    ):
         import sqlite3
 
-        data = tmp_path / "old"
-        with IndexRun(replace(config, data_dir=data)) as run:
-            (tmp_path / "v").mkdir()
-            (tmp_path / "v/a.md").write_text("A rollback. #ops")
-            run.index_vault("v", tmp_path / "v")
-            run.publish()
-        [manifest] = data.glob("index/gen-*/manifest*")
+        config = replace(config, data_dir=tmp_path / "old")
+        refresh(config, v=write_notes("v", {"a.md": "A rollback. #ops"}))
+        [manifest] = config.data_dir.glob("index/gen-*/manifest*")
         manifest.chmod(0o600)
         with closing(sqlite3.connect(manifest)) as db:
             db.execute("DROP TABLE facts")
             db.commit()
-        with get_document_store(replace(config, data_dir=data)) as store:
+        with get_document_store(config) as store:
             intent, [notice] = find_intent(store, config, "rollback #ops")
         assert intent is None and "could not be planned" in notice
 

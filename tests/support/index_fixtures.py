@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from disk_files import write_all
 from ollama_answers import ANSWER_NOTES
 from ollama_server import OllamaServer
 from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig
@@ -111,11 +112,7 @@ def build_index(tmp_path_factory) -> Callable[..., RAGConfig]:
         config = offline(base / "data", **settings)
         with IndexRun(config) as run:
             for vault, notes in vaults.items():
-                for path, text in notes.items():
-                    file = base / "vaults" / vault / path
-                    file.parent.mkdir(parents=True, exist_ok=True)
-                    file.write_text(text, "utf-8")
-                run.index_vault(vault, base / "vaults" / vault)
+                run.index_vault(vault, write_all(base / "vaults" / vault, notes))
             run.publish()
             if embed:
                 embed_chunks(run)

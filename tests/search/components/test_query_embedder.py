@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from disk_files import write_all
 from ollama_server import Model, OllamaServer, refused
 from rag.config import OllamaConfig, RAGConfig, models_config
 from rag.exceptions import ConfigError, ConnectionError, IndexUnavailableError, RAGError
@@ -29,13 +30,10 @@ def indexes(tmp_path_factory) -> dict[str, Path]:
         quick = OllamaConfig(url=server.url, retries=0, batch_tokens=1, max_in_flight=1)
         for name in ("whole", "part", "none", "english"):
             notes = NOTES | ({"d.md": "# 緑茶\n\n茶"} if name == "english" else {})
-            for path, text in notes.items():
-                (base / "vaults" / name).mkdir(parents=True, exist_ok=True)
-                (base / "vaults" / name / path).write_text(text, "utf-8")
             model = "all-minilm" if name == "english" else "bge-m3"
             ollama = replace(quick, embedding_model=model)
             with IndexRun(RAGConfig(data_dir=base / name, ollama=ollama)) as run:
-                run.index_vault("notes", base / "vaults" / name)
+                run.index_vault("notes", write_all(base / "vaults" / name, notes))
                 run.publish()
                 if name == "part":
                     server.fail("/api/embed", "drop", times=None, after=1 + 2)
