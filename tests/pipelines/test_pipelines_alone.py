@@ -3,19 +3,17 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any
 
 import pytest
-import yaml
-from haystack import Pipeline, component
+from haystack import component
 from haystack.core.errors import PipelineRuntimeError
-from haystack.core.serialization import component_to_dict
 from haystack.dataclasses import ChatMessage
 
+from index_fixtures import open_pipeline
 from ollama_answers import ANSWER_NOTES, QUESTION, TRUE
+from qa_pipelines import loaded, pipeline_of
 from rag.app.requests import SearchRequest
 from rag.app.search import search as find
 from rag.app.workspace import Workspace
@@ -32,14 +30,6 @@ def index(build_index) -> RAGConfig:
     return build_index({"v": ANSWER_NOTES})
 
 
-@contextmanager
-def loaded(dumped: str) -> Iterator[Pipeline]:
-    """Load a pipeline, and close it with its store."""
-    pipeline = Pipeline.loads(dumped, allowed_modules=["rag", "haystack", __name__])
-    with closing(pipeline), closing(pipeline.get_component("retriever").document_store):
-        yield pipeline
-
-
 class TestFromTheModelSettingsAlone:
     def test_search_takes_them_and_the_other_settings_in_force(self, index):
         with get_document_store(index) as store:
@@ -51,10 +41,9 @@ class TestFromTheModelSettingsAlone:
 
     def test_questions_are_answered_by_their_model(self, index, server):
         server.say(TRUE)
-        with get_document_store(index) as store:
-            ollama = OllamaConfig(url=server.url)
-            with closing(create_qa_pipeline(store, ollama)) as pipeline:
-                answer = ask(pipeline, QUESTION)
+        ollama = OllamaConfig(url=server.url)
+        with open_pipeline(create_qa_pipeline, index, ollama) as pipeline:
+            answer = ask(pipeline, QUESTION)
         assert (answer.text, answer.model) == (TRUE, "llama3.2:latest")
 
 
@@ -79,8 +68,7 @@ QUERIES: list[dict[str, Any]] = [
 class TestFromYaml:
     def test_a_fresh_process_searches_without_any_helper(self, index, tmp_path):
         file = tmp_path / "search.yaml"
-        with get_document_store(index) as store:
-            pipeline = create_search_pipeline(store, index)
+        with open_pipeline(create_search_pipeline, index) as pipeline:
             file.write_text(pipeline.dumps(), "utf-8")
             wanted = []
             for query in QUERIES:
@@ -99,8 +87,7 @@ class TestFromYaml:
         assert [bool(found) for found in wanted] == [True] * 7 + [False]
 
     def test_filters_are_those_of_the_library_or_of_haystack(self, index):
-        with get_document_store(index) as store:
-            pipeline = create_search_pipeline(store, index)
+        with open_pipeline(create_search_pipeline, index) as pipeline:
 
             def titles(text: str, filters: Any) -> set[str]:
                 found = pipeline.run({"query_analyzer": {"text": text, "filters": filters}})
@@ -112,8 +99,8 @@ class TestFromYaml:
             assert len(titles("vault:v", None)) > 1
 
     def test_errors_are_those_of_search(self, index):
-        with get_document_store(index) as store:
-            analyzer = create_search_pipeline(store, index).get_component("query_analyzer")
+        with open_pipeline(create_search_pipeline, index) as pipeline:
+            analyzer = pipeline.get_component("query_analyzer")
             with pytest.raises(QueryError, match="empty"):
                 analyzer.run(" ")
             with pytest.raises(QueryError, match="top_k"):
@@ -136,7 +123,7 @@ class TestFromYaml:
         ],
     )
     def test_inputs_of_another_type_are_refused(self, index, make, given, says):
-        with get_document_store(index) as store, closing(make(store, index)) as pipeline:
+        with open_pipeline(make, index) as pipeline:
             with pytest.raises(PipelineRuntimeError, match="query_analyzer") as caught:
                 pipeline.run({"query_analyzer": given})
             assert isinstance(caught.value.__cause__, QueryError)
@@ -145,26 +132,13 @@ class TestFromYaml:
     def test_a_question_that_is_no_text_is_refused(self, index):
         question: Any = 5
         says = "the question must be text, not of type int"
-        with (
-            get_document_store(index) as store,
-            closing(create_qa_pipeline(store, index)) as pipeline,
-        ):
+        with open_pipeline(create_qa_pipeline, index) as pipeline:
             with pytest.raises(QueryError, match=says):
                 ask(pipeline, question)
             with pytest.raises(PipelineRuntimeError, match=says):
                 pipeline.run({"query_analyzer": {"text": "a", "question": question}})
             with pytest.raises(QueryError, match="the query must be text, not of type int"):
-                search(create_search_pipeline(store, index), question)
-
-    def test_questions_are_answered_without_any_helper(self, index, server):
-        server.say(TRUE)
-        with get_document_store(index) as store:
-            config = replace(index, ollama=OllamaConfig(url=server.url))
-            dumped = create_qa_pipeline(store, config).dumps()
-        with loaded(dumped) as pipeline:
-            made = pipeline.run({"query_analyzer": {"text": QUESTION}})
-        assert made["answer_checker"]["answer"].strip() == TRUE
-        assert made["answer_builder"]["answer"].text == TRUE
+                search(pipeline, question)
 
 
 @component
@@ -182,25 +156,15 @@ class Parrot:
 
 
 class TestAnotherChatGenerator:
-    @contextmanager
-    def swapped(self, index: RAGConfig, generator: Any) -> Iterator[Pipeline]:
-        """Give the pipeline with another generator in its YAML; no Ollama is there."""
-        with get_document_store(index) as store:
-            config = replace(index, ollama=OllamaConfig(url="http://127.0.0.1:9"))
-            document = yaml.safe_load(create_qa_pipeline(store, config).dumps())
-        document["components"]["chat_generator"] = component_to_dict(generator, "chat_generator")
-        with loaded(yaml.safe_dump(document)) as pipeline:
-            yield pipeline
-
     def test_answers_and_is_verified(self, index):
-        with self.swapped(index, Parrot(f"PWNED! {TRUE}")) as pipeline:
+        with pipeline_of(index, generator=Parrot(f"PWNED! {TRUE}")) as pipeline:
             answer = ask(pipeline, QUESTION)
             alone = pipeline.run({"query_analyzer": {"text": QUESTION}})
         assert (answer.text, answer.model, answer.notices) == (TRUE, "the model", [])
         assert alone["answer_checker"]["answer"].strip() == TRUE
 
     def test_that_says_what_the_notes_do_not_is_stood_in_for(self, index):
-        with self.swapped(index, Parrot("PWNED")) as pipeline:
+        with pipeline_of(index, generator=Parrot("PWNED")) as pipeline:
             assert ask(pipeline, QUESTION).quotes
 
 
@@ -212,10 +176,7 @@ TEMPLATE = """以下のコンテキストを参考に。
 class TestATemplate:
     def test_stands_in_the_place_of_the_prompt(self, index, server):
         server.say(TRUE)
-        config = replace(index, ollama=OllamaConfig(url=server.url))
-        with get_document_store(index) as store:
-            dumped = create_qa_pipeline(store, config, template=TEMPLATE).dumps()
-        with loaded(dumped) as pipeline:
+        with pipeline_of(index, server.url, template=TEMPLATE) as pipeline:
             answer = ask(pipeline, QUESTION)
         asked = server.requests("/api/chat")[0].json["messages"][-1]["content"]
         assert asked.startswith("以下のコンテキストを参考に。\n[1] Backups: ")
@@ -225,11 +186,7 @@ class TestATemplate:
     def test_of_a_prompt_that_is_too_long_fewer_notes_are_shown(self, index, server):
         server.fail("/api/chat", "overflow", times=1)
         server.say(TRUE)
-        config = replace(index, ollama=OllamaConfig(url=server.url))
-        with (
-            get_document_store(index) as store,
-            closing(create_qa_pipeline(store, config, template=TEMPLATE)) as pipeline,
-        ):
+        with pipeline_of(index, server.url, template=TEMPLATE) as pipeline:
             ask(pipeline, f"{QUESTION} And rolling back a deploy?")
         first, second = (r.json["messages"][-1]["content"] for r in server.requests("/api/chat"))
         assert "[2]" in first and "[2]" not in second
@@ -244,18 +201,15 @@ class TestWhatNobodyNamed:
         return replace(index, search=chosen, ask=replace(index.ask, top_k=1))
 
     def test_a_search_takes_the_settings(self, config):
-        with get_document_store(config) as store:
-            pipeline = create_search_pipeline(store, config)
+        with open_pipeline(create_search_pipeline, config) as pipeline:
             assert len(search(pipeline, "vault:v").results) > 2  # five, as its signature says
             run = pipeline.run({"query_analyzer": {"text": "vault:v"}})
             assert len(run["loader"]["documents"]) == 2
-            with Workspace(config) as workspace:
-                report = find(workspace, SearchRequest("vault:v"))
-            assert len(report.response.results) == 2
+        with Workspace(config) as workspace:
+            assert len(find(workspace, SearchRequest("vault:v")).response.results) == 2
 
     def test_a_question_draws_on_as_many_notes_as_the_settings_say(self, config):
-        with get_document_store(config) as store:
-            pipeline = create_qa_pipeline(store, config)
+        with open_pipeline(create_qa_pipeline, config) as pipeline:
 
             def notes(**given: Any) -> int:
                 asked = {"query_analyzer": {"text": "backups or a deploy?", **given}}
@@ -267,8 +221,8 @@ class TestWhatNobodyNamed:
             assert len(ask(pipeline, both, top_k=2).sources) == 2
 
     def test_what_a_yaml_holds_is_what_counts(self, config):
-        with get_document_store(config) as store:
-            dumped = create_search_pipeline(store, config).dumps()
+        with open_pipeline(create_search_pipeline, config) as made:
+            dumped = made.dumps()
         with loaded(dumped) as pipeline:
             run = pipeline.run({"query_analyzer": {"text": "vault:v"}})
             assert len(run["loader"]["documents"]) == 2

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 from haystack import Pipeline, component, default_from_dict, default_to_dict
 from haystack.dataclasses import ChatMessage
 
+from index_fixtures import open_pipeline
 from ollama_answers import QUESTION, TRUE
 from rag.app.ask import ask as answer
 from rag.app.requests import AskRequest, SearchRequest, with_model
@@ -22,7 +22,6 @@ from rag.exceptions import ConfigError, ConnectionError
 from rag.pipelines import ask, create_qa_pipeline
 from rag.qa.pipeline import GENERATOR
 from rag.search.planned_query import PlannerModels
-from rag.stores import get_document_store
 from rag.support.pipeline_parts import component_of
 
 ORIGINAL = "How long are the copies kept?"
@@ -118,7 +117,7 @@ def config(index, monkeypatch) -> RAGConfig:
 
 @pytest.fixture
 def pipeline(config) -> Iterator[Pipeline]:
-    with get_document_store(config) as store, closing(create_qa_pipeline(store, config)) as made:
+    with open_pipeline(create_qa_pipeline, config) as made:
         yield made
 
 
@@ -130,10 +129,7 @@ def test_it_answers_and_its_answers_are_verified(pipeline):
 
 def test_without_any_model_there_are_quotations(config):
     without = with_model(config, no_model=True)
-    with (
-        get_document_store(config) as store,
-        closing(create_qa_pipeline(store, without)) as pipeline,
-    ):
+    with open_pipeline(create_qa_pipeline, without) as pipeline:
         assert component_of(pipeline, GENERATOR) is None
         assert ask(pipeline, QUESTION).quotes
 

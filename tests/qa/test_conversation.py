@@ -2,12 +2,13 @@
 
 import fcntl
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from index_fixtures import open_pipeline
 from ollama_answers import ANSWER_NOTES, QUESTION, TRUE
 from ollama_server import OllamaServer
 from rag.answers.notices import PHRASES
@@ -16,7 +17,6 @@ from rag.exceptions import UsageError
 from rag.pipelines import ask, create_qa_pipeline
 from rag.qa.conversation import Conversation
 from rag.qa.sessions import FACTS_FILE, Turn, new_session, open_session, remember
-from rag.stores import get_document_store
 
 
 @pytest.fixture
@@ -27,14 +27,11 @@ def settings(index, server) -> RAGConfig:
 @pytest.fixture
 def talk(settings, tmp_path) -> Iterator[Callable[..., Conversation]]:
     """Begin or go on with a conversation whose data folder is the test's own."""
-    with get_document_store(settings) as store, ExitStack() as opened:
+    with ExitStack() as opened:
 
-        def begin(
-            session: Any = None, transforms: list[str] | None = None, **ollama: Any
-        ) -> Conversation:
+        def begin(session: Any = None, **ollama: Any) -> Conversation:
             config = replace(settings, ollama=replace(settings.ollama, **ollama))
-            made = create_qa_pipeline(store, config, transforms=transforms)
-            pipeline = opened.enter_context(closing(made))
+            pipeline = opened.enter_context(open_pipeline(create_qa_pipeline, config))
             return Conversation(pipeline, session or new_session(tmp_path / "data"))
 
         yield begin
@@ -157,10 +154,7 @@ class TestOwnSteps:
 
     def asked(self, settings: RAGConfig, *names: str, question: str = QUESTION) -> Any:
         config = replace(settings, ask=AskConfig(steps=list(names)))
-        with (
-            get_document_store(config) as store,
-            closing(create_qa_pipeline(store, config)) as pipeline,
-        ):
+        with open_pipeline(create_qa_pipeline, config) as pipeline:
             return ask(pipeline, question)
 
     def test_take_part_and_the_sources_are_still_the_right_ones(self, settings, server):

@@ -1,7 +1,7 @@
 """Prompts that a server cuts in silence: what the answer says of it, and when it says nothing."""
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from string import ascii_lowercase
 from typing import Any
@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from haystack import Pipeline
 
+from index_fixtures import open_pipeline
 from ollama_server import Model, OllamaServer
 from rag.config import OllamaConfig, RAGConfig
 from rag.pipelines import ask, create_qa_pipeline
 from rag.qa.answer import Answer
-from rag.stores import get_document_store
 
 CONTEXT = 2048
 SMALL = Model("small", context=CONTEXT, capabilities=("completion",))
@@ -42,10 +42,10 @@ def small_index(build_index) -> RAGConfig:
 @contextmanager
 def asked_at(config: RAGConfig, **server: Any) -> Iterator[tuple[Pipeline, OllamaServer]]:
     """Give a pipeline whose model is small, and the server that runs it."""
-    with OllamaServer([SMALL], **server) as running, get_document_store(config) as store:
+    with OllamaServer([SMALL], **server) as running:
         running.api.answer = lambda _: TRUE
         wanted = replace(config, ollama=OllamaConfig(url=running.url, retries=0))
-        with closing(create_qa_pipeline(store, wanted)) as pipeline:
+        with open_pipeline(create_qa_pipeline, wanted) as pipeline:
             yield pipeline, running
 
 

@@ -1,17 +1,16 @@
 """What stands before and after a passage in its note, and when a model is shown it."""
 
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 
 import pytest
 from haystack.dataclasses import Document
 
+from index_fixtures import open_pipeline
 from rag.answers.prompt_texts import Source
 from rag.config import OllamaConfig, RAGConfig
 from rag.pipelines import Answer, ask, create_qa_pipeline
 from rag.qa.prompt import Around, Prompt, build_prompt
-from rag.stores import get_document_store
 from tables import rows
 
 QUESTION = "How long do we keep backups?"
@@ -38,10 +37,7 @@ def run(index, server) -> Run:
 
     def run(template: str | None = None) -> tuple[Answer, list[str]]:
         config = replace(index, ollama=OllamaConfig(url=server.url, retries=0))
-        with (
-            get_document_store(config) as store,
-            closing(create_qa_pipeline(store, config, template=template)) as pipeline,
-        ):
+        with open_pipeline(create_qa_pipeline, config, template=template) as pipeline:
             answer = ask(pipeline, QUESTION)
         sent = [r.json["messages"][-1]["content"] for r in server.requests("/api/chat")]
         return answer, sent

@@ -1,46 +1,21 @@
 """What the question answering pipeline gives by itself, and what it does when a generator fails."""
 
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from dataclasses import replace
-from typing import Any
-
 import pytest
-import yaml
 from haystack import Pipeline, component
-from haystack.core.serialization import component_to_dict
 from haystack.dataclasses import ChatMessage, StreamingCallbackT, StreamingChunk
 
+from index_fixtures import open_pipeline
 from ollama_answers import PLANTED, QUESTION, TRUE
 from ollama_server import refused
+from qa_pipelines import pipeline_of
 from rag.answers.notices import NOT_FOUND
-from rag.config import OllamaConfig, RAGConfig
-from rag.exceptions import ModelError, QueryError, TooLongError
-from rag.pipelines import Answer, ask, create_qa_pipeline, create_search_pipeline
-from rag.stores import get_document_store
+from rag.exceptions import ModelError, QueryError
+from rag.pipelines import Answer, ask, create_search_pipeline
 
 MODELS = ["nomic-embed-text", "llama3.2"]
 
 TWO_NOTES = f"{QUESTION} And rolling back a deploy?"
 ROLLBACK = "Rolling back a deploy takes two minutes. [1]"
-
-
-@contextmanager
-def pipeline_of(
-    index: RAGConfig, url: str = "", generator: Any = None, model: str = ""
-) -> Iterator[Pipeline]:
-    """Give the pipeline from its YAML; another generator stands in it if there is one."""
-    ollama = OllamaConfig(url=url or "http://127.0.0.1:9", enabled=bool(url or generator))
-    with get_document_store(index) as store:
-        dumped = create_qa_pipeline(store, replace(index, ollama=ollama), model).dumps()
-    if generator:
-        document = yaml.safe_load(dumped)
-        made = component_to_dict(generator, "chat_generator")
-        document["components"]["chat_generator"] = made
-        dumped = yaml.safe_dump(document)
-    pipeline = Pipeline.loads(dumped, allowed_modules=["rag", "haystack", __name__])
-    with closing(pipeline), closing(pipeline.get_component("retriever").document_store):
-        yield pipeline
 
 
 def alone(pipeline: Pipeline, question: str = QUESTION) -> Answer:
@@ -93,10 +68,9 @@ class TestByItself:
         assert "was shown" in answer.notices[0]
 
     def test_ask_needs_what_it_gives(self, index):
-        with get_document_store(index) as store:
-            pipeline = create_search_pipeline(store, index)
-            with pytest.raises(QueryError, match="no answer_builder"):
-                ask(pipeline, QUESTION)
+        missing = pytest.raises(QueryError, match="no answer_builder")
+        with open_pipeline(create_search_pipeline, index) as pipeline, missing:
+            ask(pipeline, QUESTION)
 
     def test_nothing_is_quoted_that_instructs_a_model(self, index):
         with pipeline_of(index) as pipeline:
@@ -108,20 +82,16 @@ class TestByItself:
 class Failing:
     """A chat generator that says something and then fails."""
 
-    def __init__(self, said: str = "", too_long: bool = False) -> None:
-        self.said, self.too_long = said, too_long
-        self.asked = 0
+    def __init__(self, said: str = "") -> None:
+        self.said = said
 
     @component.output_types(replies=list[ChatMessage])
     def run(
         self, messages: list[ChatMessage], streaming_callback: StreamingCallbackT | None = None
     ) -> dict[str, list[ChatMessage]]:
         """Fail."""
-        self.asked += 1
         if self.said and streaming_callback:
             streaming_callback(StreamingChunk(self.said))
-        if self.too_long:
-            raise TooLongError("the prompt is too long")
         raise ValueError("the licence has ended\nand so on")
 
 

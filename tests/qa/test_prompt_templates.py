@@ -1,13 +1,11 @@
 """A template in the place of the built-in prompt: what it is given, and when it fails."""
 
-from contextlib import closing
-from dataclasses import replace
-
 import pytest
 from haystack.dataclasses import Document
 
 from ollama_answers import PLANTED, QUESTION, TRUE
 from ollama_server import OllamaServer
+from qa_pipelines import pipeline_of
 from rag.config import OllamaConfig
 from rag.context.memory import MemoryManager
 from rag.exceptions import UsageError
@@ -103,15 +101,12 @@ class TestOneThatIsWrong:
         assert "history" in raised.value.hint
 
     def test_that_fails_is_stood_in_for(self, index):
-        with OllamaServer(["llama3.2"]) as server, get_document_store(index) as store:
-            config = replace(index, ollama=OllamaConfig(url=server.url))
-            template = "{{ documents[0].meta.author.name }}"
-            with closing(create_qa_pipeline(store, config, template=template)) as pipeline:
+        wrong = {"template": "{{ documents[0].meta.author.name }}"}
+        with OllamaServer(["llama3.2"]) as server:
+            with pipeline_of(index, server.url, **wrong) as pipeline:
                 answer = ask(pipeline, QUESTION)
-            with (
-                closing(create_qa_pipeline(store, config, "llama3.2", template=template)) as must,
-                pytest.raises(UsageError, match="template failed"),
-            ):
+            failed = pytest.raises(UsageError, match="template failed")
+            with pipeline_of(index, server.url, model="llama3.2", **wrong) as must, failed:
                 ask(must, QUESTION)
             assert not server.requests("/api/chat")
         assert answer.quotes
@@ -122,11 +117,10 @@ class TestOneThatIsWrong:
         """Return what `ask` makes of a reply to the prompt of a template, and what was shown."""
 
         def run(template: str, reply: str):
-            with OllamaServer(["llama3.2"]) as server, get_document_store(index) as store:
+            with OllamaServer(["llama3.2"]) as server:
                 server.say(reply)
-                config = replace(index, ollama=OllamaConfig(url=server.url))
                 shown: list[str] = []
-                with closing(create_qa_pipeline(store, config, template=template)) as pipeline:
+                with pipeline_of(index, server.url, template=template) as pipeline:
                     return ask(pipeline, QUESTION, on_text=shown.append), "".join(shown)
 
         return run
@@ -142,16 +136,11 @@ class TestOneThatIsWrong:
             assert answer.notices[-1].startswith("unverified: ")
 
     def test_without_one_the_built_in_prompt_is_used(self, index):
-        with OllamaServer(["llama3.2"]) as server, get_document_store(index) as store:
+        with OllamaServer(["llama3.2"]) as server, pipeline_of(index, server.url) as pipeline:
             server.say(TRUE)
-            config = replace(index, ollama=OllamaConfig(url=server.url))
-            pipeline = create_qa_pipeline(store, config)
-            assert (
-                pipeline.get_component("prompt_builder").to_dict()["init_parameters"]["template"]
-                is None
-            )
-            with closing(pipeline):
-                assert ask(pipeline, QUESTION).text == TRUE
+            made = pipeline.get_component("prompt_builder").to_dict()["init_parameters"]
+            assert made["template"] is None
+            assert ask(pipeline, QUESTION).text == TRUE
 
     @rows("reply", "The moon is made of green cheese.", "I don't know.")
     def test_that_numbers_no_notes_gets_no_answer_of_which_they_do_not_speak(self, answered, reply):

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from index_fixtures import open_pipeline
 from rag.answers.notices import NOT_FOUND
 from rag.config import AskConfig, RAGConfig
 from rag.exceptions import IndexUnavailableError, QueryError
@@ -66,13 +67,8 @@ def config(build_index) -> RAGConfig:
 
 @pytest.fixture(scope="module")
 def run(config):
-    with get_document_store(config) as store:
-        pipeline = create_qa_pipeline(store, config)
-
-        def run(question: str, **options):
-            return ask(pipeline, question, **options)
-
-        yield run
+    with open_pipeline(create_qa_pipeline, config) as pipeline:
+        yield lambda question, **options: ask(pipeline, question, **options)
 
 
 def lines(path: str) -> list[str]:
@@ -151,8 +147,8 @@ class TestQuotes:
 
     def test_max_quotes_limits_them(self, config):
         one = replace(config, ask=AskConfig(max_quotes=1))
-        with get_document_store(config) as store:
-            answer = ask(create_qa_pipeline(store, one), "How long do we keep backups?")
+        with open_pipeline(create_qa_pipeline, one) as pipeline:
+            answer = ask(pipeline, "How long do we keep backups?")
         assert len(answer.quotes) == 1
 
 
@@ -201,8 +197,8 @@ class TestDefinitions:
             "学び.md": "# 学び\n\nPodは、一つ以上のコンテナをまとめた最小の単位。\n",
         }
         config = build_index({"defs": notes})
-        with get_document_store(config) as store:
-            assert ask(create_qa_pipeline(store), question).quotes[0].text == answer
+        with open_pipeline(create_qa_pipeline, config) as pipeline:
+            assert ask(pipeline, question).quotes[0].text == answer
 
 
 class TestTheSyntaxOfSearch:

@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 from haystack import Pipeline
 
+from index_fixtures import open_pipeline
 from ollama_answers import QUESTION, TRUE
 from ollama_server import Model, OllamaServer, Reply, refused
+from qa_pipelines import pipeline_of
 from rag.answers.notices import NOT_FOUND
 from rag.config import AskConfig, OllamaConfig
 from rag.exceptions import ConnectionError, ModelMissingError, UnfinishedError
 from rag.pipelines import Answer, ask, create_qa_pipeline
 from rag.qa.pipeline import GENERATOR
-from rag.stores import get_document_store
 from rag.support.pipeline_parts import component_of
 
 MODELS = ["nomic-embed-text", "llama3.2", "qwen3"]
@@ -39,13 +40,9 @@ def run(index, server) -> Run:
         given = {"url": server.url, "retries": 0, "read_timeout": 2.0, "query_timeout": 2.0}
         settings = OllamaConfig(**(given | ollama))
         config = replace(index, ollama=settings, ask=ask_ or AskConfig())
-        with get_document_store(config) as store:
-            pipeline = create_qa_pipeline(store, config, model)
-            try:
-                listen = on_text or (None if heard is None else heard.append)
-                return ask(pipeline, question, on_text=listen)
-            finally:
-                pipeline.close()
+        with open_pipeline(create_qa_pipeline, config, model=model) as pipeline:
+            listen = on_text or (None if heard is None else heard.append)
+            return ask(pipeline, question, on_text=listen)
 
     return run
 
@@ -110,10 +107,9 @@ class TestAnAnswer:
 
     def test_a_smaller_context_takes_fewer_notes_and_says_so(self, index):
         small = Model("small", context=1024, capabilities=("completion",))
-        with OllamaServer([small]) as server, get_document_store(index) as store:
+        with OllamaServer([small]) as server, pipeline_of(index, server.url) as pipeline:
             server.say("Restore takes twenty minutes. [1]")
-            config = replace(index, ollama=OllamaConfig(url=server.url))
-            answer = ask(create_qa_pipeline(store, config), "restore rolling parking lamps keep")
+            answer = ask(pipeline, "restore rolling parking lamps keep")
             assert answer.usage["num_ctx"] == 1024
             prompt = server.requests("/api/chat")[0]
             assert prompt.options["num_predict"] == 341
@@ -126,9 +122,8 @@ class TestAnAnswer:
         assert (answer.finish_reason, answer.partial, answer.text) == ("interrupted", True, TRUE)
 
     def test_the_pipeline_serialises(self, index):
-        with get_document_store(index) as store:
-            config = replace(index, ollama=OllamaConfig())
-            pipeline = create_qa_pipeline(store, config, "llama3.2")
+        config = replace(index, ollama=OllamaConfig())
+        with open_pipeline(create_qa_pipeline, config, model="llama3.2") as pipeline:
             again = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])
             assert again.to_dict()["components"] == pipeline.to_dict()["components"]
             generator = component_of(again, GENERATOR)
@@ -222,8 +217,8 @@ class TestQuotationsStandIn:
     def test_when_no_model_is_configured_or_ollama_is_off(self, index, server):
         for settings in (OllamaConfig(chat_model=""), OllamaConfig(enabled=False)):
             config = replace(index, ollama=settings)
-            with get_document_store(config) as store:
-                assert component_of(create_qa_pipeline(store, config), GENERATOR) is None
+            with open_pipeline(create_qa_pipeline, config) as pipeline:
+                assert component_of(pipeline, GENERATOR) is None
 
 
 class TestAModelThatMustAnswer:

@@ -61,16 +61,21 @@ def find(store):
 
 def check(result) -> None:
     """Add up every level of an explanation."""
-    why = result.explanation
-    assert why.total == pytest.approx(result.scores["lexical"], abs=NEAR)
+    why, scores = result.explanation, result.scores
+    gains = scores.get("meaning", 0) + scores.get("variants", 0)
+    assert why.total == pytest.approx(scores["lexical"] + gains, abs=NEAR)
     parts = sum(chunk.weight * chunk.score for chunk in why.chunks)
     assert why.total == pytest.approx(why.bonus + parts, abs=NEAR)
     for chunk in why.chunks:
-        assert chunk.score == pytest.approx(sum(term.score for term in chunk.terms), abs=NEAR)
-    fields = dict.fromkeys((*FIELDS, EXACT, PAIRS), 0.0)
+        others = chunk.meaning + sum(chunk.variants.values())
+        terms = sum(term.score for term in chunk.terms)
+        assert chunk.score == pytest.approx(terms + others, abs=NEAR)
+    fields = dict.fromkeys((*FIELDS, EXACT, PAIRS, "meaning", "variants"), 0.0)
     for chunk in why.chunks:
         for term in chunk.terms:
             fields[term.field] += chunk.weight * term.score
+        fields["meaning"] += chunk.weight * chunk.meaning
+        fields["variants"] += chunk.weight * sum(chunk.variants.values())
     assert why.fields == pytest.approx({f: s for f, s in fields.items() if s}, abs=NEAR)
     assert sum(why.fields.values()) == pytest.approx(parts, abs=NEAR)
 

@@ -2,14 +2,14 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from datetime import date
 
 import pytest
-from haystack import Pipeline
+from test_explaining import check
 
-from index_fixtures import embedded, paths
+from index_fixtures import embedded, open_pipeline, paths
 from ollama_server import Model, OllamaServer
+from qa_pipelines import loaded
 from rag.config import RAGConfig
 from rag.pipelines import (
     QueryFilters,
@@ -20,7 +20,7 @@ from rag.pipelines import (
     search,
 )
 from rag.search.query import Query
-from rag.stores import get_document_store
+from rag.search.run import open_store
 from tables import rows
 
 NEAR = 1e-3
@@ -62,10 +62,8 @@ def settings(thesaurus, build_index) -> RAGConfig:
 
 @pytest.fixture(scope="module")
 def find(settings) -> Iterator[Search]:
-    with get_document_store(settings) as store:
-        pipeline = create_search_pipeline(store, settings)
+    with open_pipeline(create_search_pipeline, settings) as pipeline:
         yield lambda query, *args, **options: search(pipeline, query, *args, **options)
-        pipeline.close()
 
 
 def test_meaning_finds_what_words_do_not(find):
@@ -99,13 +97,11 @@ def test_what_is_near_has_its_words_counted_though_others_have_more_of_them(
     settings, find, monkeypatch
 ):
     query = "steep tea petrol"
-    with get_document_store(settings) as store:
-        pipeline = create_search_pipeline(store, settings)
+    with open_pipeline(create_search_pipeline, settings) as pipeline:
         monkeypatch.setattr(Query, "chunk_limit", 2)
         outputs = pipeline.run({"query_analyzer": {"text": query, "mode": "hybrid"}})
         retrieval = outputs["loader"]["retrieval"]
-        every = store.find_candidates(retrieval.query.lexical)
-        pipeline.close()
+        every = open_store(pipeline).find_candidates(retrieval.query.lexical)
     by_words = {candidate.id: candidate.score for candidate in every}
     assert len(retrieval.candidates) > 2
     for candidate in retrieval.candidates:
@@ -125,17 +121,7 @@ def test_dense_ranks_by_nearness_alone(find):
 def test_explanations_add_up(find, mode, chunks):
     for query in QUERIES:
         for result in find(query, mode=mode, chunks=chunks, explained=True).results:
-            why = result.explanation
-            parts = sum(chunk.weight * chunk.score for chunk in why.chunks)
-            assert why.total == pytest.approx(why.bonus + parts, abs=NEAR)
-            for chunk in why.chunks:
-                terms = sum(term.score for term in chunk.terms)
-                assert chunk.score == pytest.approx(terms + chunk.meaning, abs=NEAR)
-            assert sum(why.fields.values()) == pytest.approx(parts, abs=NEAR)
-            scores = result.scores
-            assert why.total == pytest.approx(
-                scores["lexical"] + scores.get("meaning", 0), abs=NEAR
-            )
+            check(result)
 
 
 def test_each_search_asks_for_one_vector_and_the_store_once(find, thesaurus, monkeypatch):
@@ -158,27 +144,20 @@ def test_a_query_that_only_filters_asks_for_no_vector(find, thesaurus, query):
 
 
 def test_the_pipeline_serialises_and_runs_asynchronously(settings, find):
-    with get_document_store(settings) as store:
-        pipeline = create_search_pipeline(store, settings)
-        again = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])
-        inputs = {"query_analyzer": {"text": "car fuel"}}
+    inputs = {"query_analyzer": {"text": "car fuel"}}
+    with open_pipeline(create_search_pipeline, settings) as pipeline:
+        dumped = pipeline.dumps()
+    with loaded(dumped) as again:
         outputs = asyncio.run(again.run_async(inputs))
     titles = [document.meta["file_path"] for document in outputs["loader"]["documents"]]
     assert titles == paths(find("car fuel"))
-    again.close()
-    again.get_component("retriever").document_store.close()
-    again.get_component("loader").document_store.close()
-    again.get_component("query_embedder").document_store.close()
 
 
 def test_a_question_by_words_is_sent_nowhere(write_notes, embed, with_ollama, server):
     config = with_ollama(chat_model="")
     embed(config, work=write_notes("work", {"tea.md": "# Tea\n\nTea steeps for four minutes."}))
     before = len(server.inputs())
-    with (
-        get_document_store(config) as store,
-        closing(create_qa_pipeline(store, config)) as pipeline,
-    ):
+    with open_pipeline(create_qa_pipeline, config) as pipeline:
         assert ask(pipeline, "How long does tea steep?", mode="lexical").found
         assert len(server.inputs()) == before
         assert ask(pipeline, "How long does tea steep?").found

@@ -8,7 +8,7 @@ from datetime import date
 
 import pytest
 
-from index_fixtures import paths
+from index_fixtures import open_pipeline, paths
 from rag.config import OllamaConfig, PlannerConfig, RAGConfig
 from rag.exceptions import QueryError
 from rag.pipelines import QueryFilters, SearchResponse, create_search_pipeline, search
@@ -52,7 +52,7 @@ def config(built, tmp_path) -> RAGConfig:
 
 @pytest.fixture(scope="module")
 def pipeline(built):
-    with get_document_store(built) as store, closing(create_search_pipeline(store, built)) as made:
+    with open_pipeline(create_search_pipeline, built) as made:
         yield made
 
 
@@ -206,11 +206,8 @@ class TestTimes:
         if "week" in query:
             vault["standup.md"] = vault["standup.md"].replace("-19", "-12")
         config = build_index({"band": vault})
-        with (
-            get_document_store(config) as store,
-            closing(create_search_pipeline(store, config)) as made,
-        ):
-            intent, _ = find_intent(store, config, query, today=TODAY)
+        with open_pipeline(create_search_pipeline, config) as made:
+            intent, _ = find_intent(open_store(made), config, query, today=TODAY)
             response = search(made, query, intent=intent)
             assert paths(response)[:1] == shown
             is_typed = shown != ["standup.md"]
@@ -413,10 +410,7 @@ class TestModels:
     def test_results_are_reranked_by_the_query_of_the_plan(self, built, plan, modelled, server):
         intent = plan("rollback tagged k8s")
         server.say({"ranking": [2, 1]})
-        with (
-            get_document_store(modelled) as store,
-            closing(create_search_pipeline(store, modelled, rerank=True)) as pipeline,
-        ):
+        with open_pipeline(create_search_pipeline, modelled, rerank=True) as pipeline:
             search(pipeline, intent.plan.query, None, intent=intent)
         [request] = server.requests("/api/chat")
         assert intent.plan.hyde.rerank_query in json.dumps(request.json)
@@ -431,11 +425,8 @@ class TestMeaning:
         embed(config, work=write_notes("work", NOTES["work"]))
 
         def run(query: str, full: bool = False, **given) -> tuple[Intent, SearchResponse]:
-            with (
-                get_document_store(config) as store,
-                closing(create_search_pipeline(store, config)) as pipeline,
-            ):
-                intent, _ = find_intent(store, config, query, full=full)
+            with open_pipeline(create_search_pipeline, config) as pipeline:
+                intent, _ = find_intent(open_store(pipeline), config, query, full=full)
                 return intent, search(pipeline, query, None, 10, intent=intent, **given)
 
         return run
@@ -462,10 +453,7 @@ class TestMeaning:
 class TestAsk:
     @pytest.fixture
     def answer(self, built, plan):
-        with (
-            get_document_store(built) as store,
-            closing(create_qa_pipeline(store, built)) as pipeline,
-        ):
+        with open_pipeline(create_qa_pipeline, built) as pipeline:
             yield lambda query, **flags: ask(
                 pipeline, query, QueryFilters(**flags), intent=plan(query, **flags)
             )
@@ -492,10 +480,7 @@ class TestAsk:
     ):
         server.say("Rolling back takes two minutes [1].")
         intent = plan("notes tagged kubernetes")
-        with (
-            get_document_store(modelled) as store,
-            closing(create_qa_pipeline(store, modelled)) as pipeline,
-        ):
+        with open_pipeline(create_qa_pipeline, modelled) as pipeline:
             found = ask(pipeline, intent.plan.query, None, intent=intent)
         assert found.found
         prompt = json.dumps(server.requests("/api/chat")[-1].json)

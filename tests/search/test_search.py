@@ -2,7 +2,7 @@
 
 import pytest
 
-from index_fixtures import paths
+from index_fixtures import open_pipeline, paths
 from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError, QueryError
 from rag.pipelines import create_search_pipeline, search
@@ -31,8 +31,8 @@ def config(build_index) -> RAGConfig:
 
 @pytest.fixture(scope="module")
 def pipeline(config):
-    with get_document_store(config) as store:
-        yield create_search_pipeline(store, config)
+    with open_pipeline(create_search_pipeline, config) as pipeline:
+        yield pipeline
 
 
 class TestErrors:
@@ -108,8 +108,8 @@ class TestRanking:
         first = paths(search(pipeline, "zebra crossing"))
         assert sorted(first) == ["tie-a.md", "tie-b.md"]
         for _ in range(5):
-            with get_document_store(config) as store:
-                assert paths(search(create_search_pipeline(store), "zebra crossing")) == first
+            with open_pipeline(create_search_pipeline, config) as again:
+                assert paths(search(again, "zebra crossing")) == first
 
 
 @rows(
@@ -118,11 +118,9 @@ class TestRanking:
     ("was ist ein Tape Server", "Tape und Server auf dem Lager."),
 )
 def test_of_notes_that_score_the_same_one_in_the_language_of_the_query_goes_first(
-    build_index, query, wanted
+    searching, query, wanted
 ):
     texts = ["Tape and server in the lager.", "Tape und Server auf dem Lager."]
     for notes in (texts, texts[::-1]):
-        config = build_index({"v": dict(zip(("a.md", "b.md"), notes, strict=True))})
-        with get_document_store(config) as store:
-            found = search(create_search_pipeline(store), query).results
-        assert found[0].content == wanted
+        found = searching({"v": dict(zip(("a.md", "b.md"), notes, strict=True))})(query)
+        assert found.results[0].content == wanted

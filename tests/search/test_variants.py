@@ -9,13 +9,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from haystack import Pipeline
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_explaining import check
 
-from index_fixtures import embedded, paths
+from index_fixtures import embedded, open_pipeline, paths
 from ollama_server import Model, OllamaServer
 from property_examples import examples
+from qa_pipelines import loaded
 from rag.config import OllamaConfig, RAGConfig
 from rag.exceptions import ConfigError, UsageError
 from rag.pipelines import SearchResponse, ask, create_qa_pipeline, create_search_pipeline, search
@@ -85,16 +86,14 @@ def index(server, build_index) -> RAGConfig:
 
 
 @pytest.fixture(scope="module")
-def find(index) -> Iterator[Search]:
+def find(index) -> Search:
     """Search with transforms: `find("words", "multi-query")`; by words unless told otherwise."""
-    with get_document_store(index) as store:
 
-        def run(query: str, *names: str, config: RAGConfig = index, **options: Any) -> Any:
-            made = create_search_pipeline(store, config, transforms=list(names))
-            with closing(made) as pipeline:
-                return search(pipeline, query, **{"mode": "lexical", "top_k": 10, **options})
+    def run(query: str, *names: str, config: RAGConfig = index, **options: Any) -> Any:
+        with open_pipeline(create_search_pipeline, index, config, transforms=[*names]) as pipeline:
+            return search(pipeline, query, **{"mode": "lexical", "top_k": 10, **options})
 
-        yield run
+    return run
 
 
 # -- what variants find --------------------------------------------------------------------
@@ -176,14 +175,10 @@ def test_explanations_add_up(find, server, mode, names):
     response = find("undo a release", *names, mode=mode, explained=True, top_k=20)
     assert any("variants" in result.explanation.fields for result in response.results)
     for result in response.results:
-        why = result.explanation
-        assert sum(why.fields.values()) + why.bonus == pytest.approx(why.total, rel=1e-4)
-        for chunk in why.chunks:
-            terms = sum(term.score for term in chunk.terms)
-            parts = terms + chunk.meaning + sum(chunk.variants.values())
-            assert parts == pytest.approx(chunk.score, rel=1e-4)
-        assert why.fields.get("variants", 0) == pytest.approx(result.scores.get("variants", 0))
-        named = {label for chunk in why.chunks for label in chunk.variants}
+        check(result)
+        gained = result.explanation.fields.get("variants", 0)
+        assert gained == pytest.approx(result.scores.get("variants", 0))
+        named = {label for chunk in result.explanation.chunks for label in chunk.variants}
         assert set(result.found_by) - {"original"} <= named
     assert sum(result.explanation.kept for result in response.results) == 1
 
@@ -351,12 +346,9 @@ def test_without_a_model_the_next_command_is_named(names, takes):
 
 def test_the_pipeline_serialises(index, server):
     server.api.answer = by_query({"undo a release": ["rolling back a deploy"]})
-    with get_document_store(index) as store:
-        pipeline = create_search_pipeline(store, index, transforms=["multi-query"])
-        again = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])
-        with closing(pipeline), closing(again):
-            assert search(again, "undo a release") == search(pipeline, "undo a release")
-        again.get_component("retriever").document_store.close()
+    opened = open_pipeline(create_search_pipeline, index, transforms=["multi-query"])
+    with opened as pipeline, loaded(pipeline.dumps()) as again:
+        assert search(again, "undo a release") == search(pipeline, "undo a release")
 
 
 def test_configured_transforms_are_those_of_the_command(index):
@@ -391,10 +383,7 @@ def test_a_wrong_name_in_the_settings_is_an_error_that_names_the_setting(index):
 
 def test_a_question_of_filters_alone_is_not_transformed(index, server):
     before = len(server.requests("/api/chat"))
-    with (
-        get_document_store(index) as store,
-        closing(create_qa_pipeline(store, index, transforms=["multi-query"])) as pipeline,
-    ):
+    with open_pipeline(create_qa_pipeline, index, transforms=["multi-query"]) as pipeline:
         for name in ("prompt_builder", "chat_generator", "answer_checker"):
             pipeline.remove_component(name)
         answer = ask(pipeline, "tag:ops")

@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
+from haystack import Pipeline
 
 from disk_files import write_all
 from ollama_answers import ANSWER_NOTES
@@ -49,6 +50,19 @@ def offline(data_dir: Path, **settings: Any) -> RAGConfig:
     """Settings without models, but for those that are given."""
     off = {"embedding": EmbeddingConfig("ollama"), "ollama": OllamaConfig(enabled=False)}
     return RAGConfig(data_dir=data_dir, **(off | settings))
+
+
+@contextmanager
+def open_pipeline(
+    make: Callable[..., Pipeline], index: RAGConfig, *settings: Any, **how: Any
+) -> Iterator[Pipeline]:
+    """Give a pipeline over an index that is there, with its settings or others:
+    `open_pipeline(create_qa_pipeline, config)`."""
+    with (
+        get_document_store(index) as store,
+        closing(make(store, *(settings or [index]), **how)) as pipeline,
+    ):
+        yield pipeline
 
 
 @pytest.fixture

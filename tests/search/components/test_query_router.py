@@ -1,20 +1,18 @@
 """Routes: which vaults, mode and transforms are right for a query."""
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from haystack import Pipeline
 
-from index_fixtures import embedded, paths
+from index_fixtures import embedded, open_pipeline, paths
 from ollama_server import Model, OllamaServer
+from qa_pipelines import loaded
 from rag.config import RAGConfig, RoutesConfig
 from rag.exceptions import ConfigError
 from rag.pipelines import SearchResponse, ask, create_qa_pipeline, create_search_pipeline, search
 from rag.search.results import QueryFilters
-from rag.stores import get_document_store
 from tables import rows
 
 MODELS = [Model("bge-m3", 64), "llama3.2"]
@@ -67,10 +65,7 @@ def find(index) -> Callable[..., SearchResponse]:
     ) -> SearchResponse:
         routes = {"classifier": "keyword", "rules": RULES, **routes}
         config = replace(config, routes=RoutesConfig(**routes))
-        with (
-            get_document_store(config) as store,
-            closing(create_search_pipeline(store, config, transforms=transforms)) as pipeline,
-        ):
+        with open_pipeline(create_search_pipeline, config, transforms=transforms) as pipeline:
             return search(pipeline, query, filters, mode=mode, keep_mode=keep_mode)
 
     return run
@@ -118,7 +113,7 @@ def test_a_route_wins_over_the_configured_defaults(find, index, server):
 def test_routes_hold_for_ask_too(index):
     config = replace(index, routes=RoutesConfig("keyword", rules=RULES))
     off = replace(config, ollama=replace(index.ollama, chat_model=""))
-    with get_document_store(off) as store, closing(create_qa_pipeline(store, off)) as pipeline:
+    with open_pipeline(create_qa_pipeline, off) as pipeline:
         answer = ask(pipeline, "How do I restart the pod?")
     assert answer.route == "ops"
     assert [source.vault for source in answer.sources] == ["engineer"]
@@ -187,9 +182,8 @@ def test_a_plug_in_classifies_and_may_fail(find, monkeypatch):
 @rows("classifier", "keyword", "embedding")
 def test_a_routed_pipeline_serialises(index, classifier):
     config = replace(index, routes=RoutesConfig(classifier, rules=RULES))
-    with get_document_store(config) as store:
-        pipeline = create_search_pipeline(store, config)
-        again = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])
-        with closing(pipeline), closing(again):
-            assert search(again, "restart the pod") == search(pipeline, "restart the pod")
-        again.get_component("retriever").document_store.close()
+    with (
+        open_pipeline(create_search_pipeline, config) as pipeline,
+        loaded(pipeline.dumps()) as again,
+    ):
+        assert search(again, "restart the pod") == search(pipeline, "restart the pod")
