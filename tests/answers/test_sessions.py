@@ -8,16 +8,22 @@ from datetime import datetime
 import pytest
 
 from rag.exceptions import NotFoundError, UsageError
-from rag.qa.sessions import Turn, latest_session, list_sessions, new_session, open_session
+from rag.qa.sessions import Session, Turn, latest_session, list_sessions, new_session, open_session
 
 NOW = datetime(2026, 11, 21, 9, 30, 5)
 SOURCE = {"number": 1, "vault": "work", "path": "a.md", "line": 3, "title": "A"}
 TURN = Turn("and now?", "backups now?", "証明書 [1]", sources=[SOURCE])
 
 
-def test_a_turn_comes_back_as_it_was(tmp_path):
+@pytest.fixture
+def session(tmp_path) -> Session:
+    """A conversation of one turn."""
     session = new_session(tmp_path / "data", NOW)
     session.add(TURN)
+    return session
+
+
+def test_a_turn_comes_back_as_it_was(session, tmp_path):
     session.add(Turn("?", "?", "", found=False, partial=True))
     again = open_session(tmp_path / "data", session.id)
     assert (again.turns, again.notices) == (session.turns, [])
@@ -25,9 +31,7 @@ def test_a_turn_comes_back_as_it_was(tmp_path):
 
 
 @pytest.mark.parametrize("sources", [5, ["a.md"], [{**SOURCE, "line": "3"}], [{"number": 1}]])
-def test_a_turn_with_damaged_sources_is_passed_over(tmp_path, sources):
-    session = new_session(tmp_path / "data", NOW)
-    session.add(TURN)
+def test_a_turn_with_damaged_sources_is_passed_over(session, tmp_path, sources):
     damaged = {"question": "q", "asked": "q", "answer": "a", "sources": sources}
     with session.path.open("a") as file:
         file.write(json.dumps(damaged) + "\n")
@@ -49,9 +53,7 @@ def test_two_of_the_same_second_have_two_names(tmp_path):
     assert new_session(tmp_path / "data", NOW).id == f"{first.id}-2"
 
 
-def test_a_damaged_last_line_is_passed_over_and_told_and_written_after(tmp_path):
-    session = new_session(tmp_path / "data", NOW)
-    session.add(TURN)
+def test_a_damaged_last_line_is_passed_over_and_told_and_written_after(session, tmp_path):
     with session.path.open("a") as file:
         file.write('{"question": "ha')
     again = open_session(tmp_path / "data", session.id)
@@ -65,9 +67,7 @@ def test_a_damaged_last_line_is_passed_over_and_told_and_written_after(tmp_path)
     "line",
     ["null", "[]", "3", '{"question": 1}', '{"question": 1, "asked": 2, "answer": 3}', "[" * 9999],
 )
-def test_lines_that_are_no_turn_are_passed_over(tmp_path, line):
-    session = new_session(tmp_path / "data", NOW)
-    session.add(TURN)
+def test_lines_that_are_no_turn_are_passed_over(session, tmp_path, line):
     with session.path.open("a") as file:
         file.write(line + "\n\x00\xff\n")
     session.add(TURN)
@@ -75,18 +75,14 @@ def test_lines_that_are_no_turn_are_passed_over(tmp_path, line):
     assert (found.turns, len(found.notices)) == ([TURN, TURN], 1)
 
 
-def test_what_later_versions_add_to_a_turn_is_no_damage(tmp_path):
-    session = new_session(tmp_path / "data", NOW)
-    session.add(TURN)
+def test_what_later_versions_add_to_a_turn_is_no_damage(session, tmp_path):
     text = session.path.read_text().replace('"question"', '"mood": "good", "question"')
     session.path.write_text(text)
     assert open_session(tmp_path / "data", session.id).turns == [TURN]
 
 
 @pytest.mark.parametrize("head", ['{"version": 2}', "", "{}", "[]", "\x00\x01", "null"])
-def test_another_version_or_no_conversation_is_refused(tmp_path, head):
-    session = new_session(tmp_path / "data", NOW)
-    session.add(TURN)
+def test_another_version_or_no_conversation_is_refused(session, tmp_path, head):
     _, _, rest = session.path.read_text().partition("\n")
     session.path.write_text(f"{head}\n{rest}")
     with pytest.raises(UsageError, match=r"version|no conversation"):

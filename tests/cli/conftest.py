@@ -1,5 +1,6 @@
 """Driving the command line: in this process for most tests, as a program for the rest."""
 
+import io
 import json
 import os
 import subprocess
@@ -156,6 +157,16 @@ def server(server, monkeypatch) -> OllamaServer:
     for name, value in (("ENABLED", "true"), ("URL", server.url), ("RETRIES", "0")):
         monkeypatch.setenv(f"RAG_OLLAMA__{name}", value)
     return server
+
+
+@pytest.fixture
+def typed(monkeypatch) -> Callable[..., None]:
+    """Put lines on stdin."""
+
+    def put(*lines: str) -> None:
+        monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+
+    return put
 
 
 @pytest.fixture

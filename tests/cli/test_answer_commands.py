@@ -1,10 +1,9 @@
 """`rag ask` and `rag chat` with a model: what is printed where, and the exit codes."""
 
-import io
 import json
 import os
-import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 
 import pytest
 
@@ -21,16 +20,6 @@ def server(server, answer_index, monkeypatch) -> OllamaServer:
     monkeypatch.setenv("RAG_OLLAMA__READ_TIMEOUT", "2")
     monkeypatch.setenv("RAG_OLLAMA__QUERY_TIMEOUT", "2")
     return server
-
-
-@pytest.fixture
-def typed(monkeypatch) -> Callable[..., None]:
-    """Put lines on stdin."""
-
-    def put(*lines: str) -> None:
-        monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
-
-    return put
 
 
 class TestAsk:
@@ -134,16 +123,11 @@ class TestOnATerminal:
     @pytest.fixture
     def terminal(self, environment, server) -> Iterator[Callable[..., Terminal]]:
         """Run the program with all its streams on a terminal."""
-        opened: list[Terminal] = []
-
-        def run(*arguments: str) -> Terminal:
-            env = {**environment, **os.environ, "TERM": "xterm"}
-            opened.append(Terminal([*RAG, *arguments], env, columns=80))
-            return opened[-1]
-
-        yield run
-        for one in opened:
-            one.close()
+        env = {**environment, **os.environ, "TERM": "xterm"}
+        with ExitStack() as opened:
+            yield lambda *arguments: opened.enter_context(
+                closing(Terminal([*RAG, *arguments], env, columns=80))
+            )
 
     def test_markdown_is_set_block_by_block(self, on_terminal, server):
         server.say("We keep **backups** for ninety days. [1]\n\n- They are deleted. [1]\n")

@@ -1,5 +1,6 @@
 """`rag index`, `rag vault` and `rag status`."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -66,7 +67,7 @@ class TestIndex:
         with IndexDirectory(load_config().index_dir).writing():
             ran = rag("index")
         assert (ran.code, ran.out) == (75, "")
-        assert "--wait" in ran.err
+        assert f"process {os.getpid()}" in ran.err and "--wait" in ran.err
 
 
 class TestVaultsDir:

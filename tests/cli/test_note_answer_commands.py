@@ -1,8 +1,6 @@
 """`rag ask` and `rag chat` about the notes themselves: lists, counts and last dates."""
 
-import io
 import json
-import sys
 from datetime import date, timedelta
 
 import pytest
@@ -22,9 +20,9 @@ def vault(rag, write_notes):
     assert rag("index", "-q", write_notes("life", NOTES)).code == 0
 
 
-def chat(rag, monkeypatch, *lines: str) -> list[dict[str, object]]:
+def chat(rag, typed, *lines: str) -> list[dict[str, object]]:
     """Return the turns of a conversation."""
-    monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+    typed(*lines)
     return [json.loads(line) for line in rag("chat", "--json").out.splitlines()]
 
 
@@ -88,15 +86,13 @@ class TestAsk:
 
 
 class TestChat:
-    def test_follow_ups_keep_the_subject(self, rag, vault, monkeypatch):
-        turns = chat(rag, monkeypatch, "when did I last meet Tanaka?", "and the one before?")
+    def test_follow_ups_keep_the_subject(self, rag, vault, typed):
+        turns = chat(rag, typed, "when did I last meet Tanaka?", "and the one before?")
         assert [turn["notes"]["date"] for turn in turns] == [str(WEEK_AGO), "2025-11-03"]
         assert turns[1]["asked"] == f"when did I last meet Tanaka before {WEEK_AGO}"
 
-    def test_words_filter_and_a_question_that_goes_on_keeps_the_time(self, rag, vault, monkeypatch):
-        first, second = chat(
-            rag, monkeypatch, "what did I decide about the ferry last week?", "and why?"
-        )
+    def test_words_filter_and_a_question_that_goes_on_keeps_the_time(self, rag, vault, typed):
+        first, second = chat(rag, typed, "what did I decide about the ferry last week?", "and why?")
         windows = [turn["plan"]["metadata"]["time_window"]["first"] for turn in (first, second)]
         assert windows[0] == windows[1] and windows[0] <= str(WEEK_AGO)
         assert {one["path"] for one in second["sources"]} <= {f"{WEEK_AGO}.md"}

@@ -1,6 +1,5 @@
 """What no run may do: hide a new index, lose a note, or take one vault for another."""
 
-import builtins
 import os
 import subprocess
 import sys
@@ -13,22 +12,6 @@ from disk_files import write_all
 from rag.config import load_config
 from rag.index.snapshots import MANIFEST, IndexDirectory
 from tables import rows
-
-
-@pytest.fixture
-def unreadable(monkeypatch):
-    """Make opening files of that name fail, as a permission or a bad disk would."""
-    opened = builtins.open
-
-    def refuse(name: str) -> None:
-        def guarded(file, *arguments, **options):
-            if str(file).endswith(name):
-                raise PermissionError(13, "Permission denied", str(file))
-            return opened(file, *arguments, **options)
-
-        monkeypatch.setattr(builtins, "open", guarded)
-
-    return refuse
 
 
 class TestAnIndexMadeAnew:

@@ -1,4 +1,4 @@
-"""`rag` as a program: exit codes, streams, signals, terminals, and poor surroundings."""
+"""`rag` as a program: streams, signals, terminals, and poor surroundings."""
 
 import os
 import re
@@ -6,9 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-
-from rag.config import load_config
-from rag.index.snapshots import IndexDirectory
 
 ESCAPE = "\x1b"
 
@@ -88,11 +85,3 @@ class TestTerminal:
             ran = rag(*arguments)
             assert ran.code == 0
             assert ESCAPE not in ran.out + ran.err
-
-
-class TestExitCodes:
-    def test_75_another_process_is_writing(self, program, indexed):
-        with IndexDirectory(load_config().index_dir).writing():
-            ran = program("index", "-q")
-        assert (ran.code, ran.out) == (75, "")
-        assert f"process {os.getpid()}" in ran.err

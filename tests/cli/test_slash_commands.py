@@ -1,8 +1,6 @@
 """The commands of `rag chat`, on stdin as off a terminal, and `--explain`."""
 
-import io
 import json
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -21,14 +19,12 @@ def server(server, answer_index, monkeypatch) -> OllamaServer:
 
 
 @pytest.fixture
-def chat(rag, monkeypatch) -> Callable[..., Any]:
+def chat(rag, typed) -> Callable[..., Any]:
     """Type lines into `rag chat`: `chat("/facts", "-q")` types one, with an option."""
 
     def run(*given: str) -> Any:
-        typed = [line for line in given if not line.startswith("-")]
-        options = [option for option in given if option.startswith("-")]
-        monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in typed)))
-        return rag("chat", *options)
+        typed(*(line for line in given if not line.startswith("-")))
+        return rag("chat", *(option for option in given if option.startswith("-")))
 
     return run
 

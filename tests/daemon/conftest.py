@@ -1,6 +1,7 @@
 """Fixtures: a warm process that most tests share, and a place for one of the test's own."""
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -39,21 +40,17 @@ def daemon() -> Iterator[Daemon]:
 @pytest.fixture
 def terminal() -> Iterator[Callable[..., Terminal]]:
     """Run a program at a terminal: `terminal(daemon, "search", "words")`."""
-    opened: list[Terminal] = []
+    with ExitStack() as opened:
 
-    def run(
-        daemon: Daemon,
-        *arguments: str | Path,
-        command: list[str] = RAG,
-        columns: int = 100,
-        **variables: str,
-    ):
-        env = daemon.environment(**{"TERM": "xterm-256color", **variables})
-        opened.append(Terminal([*command, *map(str, arguments)], env, columns))
-        return opened[-1]
+        def run(
+            daemon: Daemon,
+            *arguments: str | Path,
+            command: list[str] = RAG,
+            columns: int = 100,
+            **variables: str,
+        ) -> Terminal:
+            env = daemon.environment(**{"TERM": "xterm-256color", **variables})
+            started = Terminal([*command, *map(str, arguments)], env, columns)
+            return opened.enter_context(closing(started))
 
-    try:
         yield run
-    finally:
-        for one in opened:
-            one.close()

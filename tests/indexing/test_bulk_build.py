@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from processes import state_of
 from rag.config import RAGConfig
 from rag.exceptions import IndexingError
 from rag.index.frequencies import FREQUENCIES
@@ -211,25 +212,18 @@ def writer(vault, config) -> Iterator[tuple[subprocess.Popen[str], int]]:
         process.kill()
 
 
-def is_gone(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
-
-
 @pytest.mark.sampled
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc to look at")
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_no_process_survives_the_writer(writer, end):
     process, pid = writer
-    assert not is_gone(pid)
+    assert state_of(pid) not in ("", "Z")
     process.send_signal(end)
     process.wait(20)
     deadline = time.monotonic() + 20
-    while not is_gone(pid) and time.monotonic() < deadline:
+    while state_of(pid) not in ("", "Z") and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert is_gone(pid)
+    assert state_of(pid) in ("", "Z")
 
 
 def test_a_process_that_builds_needs_no_haystack():

@@ -129,23 +129,6 @@ class TestFoldersThatAreAway:
 
 
 class TestNotesThatCannotBeRead:
-    @pytest.fixture
-    def unreadable(self, monkeypatch) -> Callable[[Path], None]:
-        """Make opening a file fail. As root no permission would: this fakes the error alone."""
-        import builtins
-
-        real = builtins.open
-
-        def deny(path: Path) -> None:
-            def guarded(file, *args, **kwargs):
-                if str(file) == str(path):
-                    raise PermissionError(13, "Permission denied")
-                return real(file, *args, **kwargs)
-
-            monkeypatch.setattr(builtins, "open", guarded)
-
-        return deny
-
     def test_it_is_named_and_the_others_are_indexed(
         self, work, refresh, unreadable, titles, config
     ):

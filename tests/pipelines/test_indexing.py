@@ -24,7 +24,7 @@ from rag.pipelines import (
     parse_frontmatter,
     scan_vault,
 )
-from rag.stores import get_collection_stats, get_document_store
+from rag.stores import get_document_store
 from tables import rows
 
 TWO_SECTIONS = (
@@ -125,16 +125,6 @@ class TestIndexVault:
         result = index(write_notes("v", {"a.md": "alpha", "b.md": "# B\n\nx\n\n## C\n\ny"}))
         assert result == IndexingResult(total_docs=2, indexed_docs=2, total_chunks=3)
 
-    def test_the_collections_facts_are_told(self, write_notes, index, config):
-        index(write_notes("v", {"a.md": "alpha"}))
-        with get_document_store(config) as store:
-            assert get_collection_stats(store) == {
-                "collection_name": "obsidian_knowledge",
-                "document_count": 1,
-                "embedding_dim": None,
-                "similarity": "cosine",
-            }
-
     def test_unchanged_notes_are_not_written_again(self, write_notes, index):
         folder = write_notes("v", {"a.md": "alpha", "b.md": "beta"})
         index(folder)
@@ -151,18 +141,14 @@ class TestIndexVault:
         assert index(folder).indexed_docs == 1
         assert [text for text, _ in points(config).values()] == ["two"]
 
-    def test_notes_without_the_wanted_fields_stay_out(self, write_notes, pipeline, config, titles):
-        folder = write_notes("v", {"a.md": "---\nkind: x\n---\nyes", "b.md": "no"})
-        only = replace(config, index=IndexConfig(only={"kind": "x"}))
-        index_vault(pipeline, folder, "v", rag_config_override=only)
-        assert titles(config) == {"a"}
-
-    def test_a_note_that_no_longer_has_the_wanted_fields_leaves(
+    def test_notes_without_the_wanted_fields_stay_out_and_leave(
         self, write_notes, pipeline, config, titles
     ):
-        folder = write_notes("v", {"a.md": "---\nkind: x\n---\nyes", "b.md": "---\nkind: x\n---\n"})
+        wanted = dict.fromkeys(("a.md", "b.md"), "---\nkind: x\n---\nyes")
+        folder = write_notes("v", {**wanted, "c.md": "no"})
         only = replace(config, index=IndexConfig(only={"kind": "x"}))
         index_vault(pipeline, folder, "v", rag_config_override=only)
+        assert titles(config) == {"a", "b"}
         write_notes("v", {"b.md": "---\nkind: y\n---\n"})
         index_vault(pipeline, folder, "v", rag_config_override=only)
         assert titles(config) == {"a"}

@@ -29,13 +29,6 @@ def store(build_index):
         yield store
 
 
-@pytest.fixture
-def names(store):
-    """Return the files of notes."""
-    known = {identity: path for _, path, _, _, identity in store.manifest().names()}
-    return lambda notes: [known[note] for note in notes]
-
-
 @pytest.mark.parametrize("phrase", PHRASES)
 def test_a_frequent_phrase_is_found_where_a_rare_one_is(store, monkeypatch, phrase):
     [rare] = Occurrences(store, store.manifest(), [phrase]).wanted()
@@ -56,16 +49,14 @@ def test_words_are_found_alike_whether_they_are_rare(store, monkeypatch):
 
 
 class TestWhenNoMoreMayBeRead:
-    def test_of_a_phrase_only_notes_are_found_that_hold_it(self, store, names, monkeypatch):
+    def test_only_notes_are_found_that_hold_a_phrase_and_all_that_may_are_left_out(
+        self, store, monkeypatch
+    ):
         everything = Occurrences(store, store.manifest(), ["cold water"]).wanted()[0].notes
         monkeypatch.setattr(occurrences, "TEXTS", 1)
         [found] = Occurrences(store, store.manifest(), ["cold water"]).wanted()
         assert len(found.notes) <= 1 and {*found.notes} <= {*everything}
         assert found.notice == 'only 1 of 4 passages that may hold "cold water" were read'
-
-    def test_all_notes_are_left_out_that_may_hold_an_unwanted_one(self, store, names, monkeypatch):
-        everything = Occurrences(store, store.manifest(), ["cold water"]).wanted()[0].notes
-        monkeypatch.setattr(occurrences, "TEXTS", 1)
         [found] = Occurrences(store, store.manifest(), [], ["cold water"]).unwanted()
         assert {*found.notes} >= {*everything}
         assert found.notice == 'notes that may hold "cold water" are left out unread'

@@ -3,7 +3,6 @@
 import pytest
 
 from index_fixtures import paths
-from rag.config import RAGConfig
 from rag.pipelines import QueryFilters
 from rag.search.components.query_analyzer import understand
 from rag.stores import get_document_store
@@ -199,35 +198,30 @@ class TestCorrections:
 
 
 class TestWordsThatAreGone:
-    def index(self, config: RAGConfig, refresh, write_notes, **notes: str):
-        folder = write_notes("v", {f"{name}.md": text for name, text in notes.items()})
-        for file in folder.glob("*.md"):
-            if file.stem not in notes:
-                file.unlink()
-        refresh(v=folder)
-        return get_document_store(config)
-
     @pytest.fixture
     def index_again(self, config, refresh, write_notes):
-        return lambda **notes: self.index(config, refresh, write_notes, **notes)
+        """Index a vault that holds these notes now: `index_again(a="text")` opens its store."""
 
-    def test_a_word_whose_last_note_was_deleted_is_not_offered(self, index_again):
-        with index_again(a="walrus", b="zebra") as store:
-            assert understand(store, "walrsu").corrections == {"walrsu": "walrus"}
-        with index_again(b="zebra") as store:
-            assert understand(store, "walrsu").corrections == {}
+        def index(**notes: str):
+            folder = write_notes("v", {f"{name}.md": text for name, text in notes.items()})
+            for file in folder.glob("*.md"):
+                if file.stem not in notes:
+                    file.unlink()
+            refresh(v=folder)
+            return get_document_store(config)
 
-    def test_one_whose_note_was_edited_is_not_offered_but_the_next_nearest_is(self, index_again):
-        with index_again(a="walrus", b="walruses waldus") as store:
-            assert understand(store, "walrsu").corrections == {"walrsu": "walrus"}
-        with index_again(a="gone", b="waldrsu") as store:
-            assert understand(store, "walrsu").corrections == {"walrsu": "waldrsu"}
+        return index
 
-    def test_a_word_of_a_new_note_is_offered(self, index_again):
-        with index_again(a="zebra") as store:
-            assert understand(store, "walrsu").corrections == {}
-        with index_again(a="zebra", b="walrus") as store:
-            assert understand(store, "walrsu").corrections == {"walrsu": "walrus"}
+    @rows(
+        "notes, meant",
+        ({"a": "walrus", "b": "zebra"}, ["walrus"]),
+        ({"b": "zebra"}, []),  # its last note was deleted
+        ({"a": "walrus", "b": "walruses waldus"}, ["walrus"]),  # there is a new one
+        ({"a": "gone", "b": "waldrsu"}, ["waldrsu"]),  # edited: the next nearest is offered
+    )
+    def test_a_word_is_offered_while_a_note_holds_it(self, index_again, notes, meant):
+        with index_again(**notes) as store:
+            assert [*understand(store, "walrsu").corrections.values()] == meant
 
 
 class TestNamedNotes:

@@ -61,6 +61,19 @@ def store(path) -> Iterator[Store]:
 
 
 @pytest.fixture
+def opened(monkeypatch) -> list[Path]:
+    """The folders that the engine was given to open as a shard."""
+    seen: list[Path] = []
+
+    def noted(path: Path) -> qe.EdgeShard:
+        seen.append(path)
+        return load_shard(path)
+
+    monkeypatch.setattr("rag.stores.edge.document_store.load_shard", noted)
+    return seen
+
+
+@pytest.fixture
 def publish() -> Callable[[Store, str], None]:
     """Publish a snapshot whose manifest says `made=…`: `publish(store, "first")`."""
 

@@ -32,7 +32,7 @@ raise SystemExit(server.main())
 """
 
 
-def wait_until(holds: Callable[[], Any], seconds: float = 20) -> Any:
+def wait_until(holds: Callable[[], Any], seconds: float = 60) -> Any:
     """Return what `holds` returns as soon as it is something; fail after a while."""
     deadline = time.monotonic() + seconds
     while not (found := holds()):

@@ -1,5 +1,6 @@
 """Indexes for tests of several packages: the real engine, in folders of the tests' own."""
 
+import builtins
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
@@ -165,6 +166,23 @@ def age() -> Callable[[Path], None]:
             os.utime(file, (second, second))
 
     return make_old
+
+
+@pytest.fixture
+def unreadable(monkeypatch) -> Callable[[str | Path], None]:
+    """Make opening files fail whose paths end so. As root no permission would: this fakes the
+    error alone."""
+    opened = builtins.open
+
+    def refuse(end: str | Path) -> None:
+        def guarded(file: Any, *arguments: Any, **options: Any) -> Any:
+            if str(file).endswith(str(end)):
+                raise PermissionError(13, "Permission denied", str(file))
+            return opened(file, *arguments, **options)
+
+        monkeypatch.setattr(builtins, "open", guarded)
+
+    return refuse
 
 
 @pytest.fixture(scope="session")

@@ -4,10 +4,9 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+from daemon_fixture import wait_until
 from http_client import Client, serving
 from rag.web.gate import Limits
 from rag.web.readers import MOST
@@ -90,10 +89,3 @@ def children_of(process: int) -> list[int]:
 def is_alive(process: int) -> bool:
     found = subprocess.run(["ps", "-o", "stat=", "-p", str(process)], capture_output=True)
     return found.stdout.strip() not in (b"", b"Z", b"Zs")
-
-
-def wait_until(is_so: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 60
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)

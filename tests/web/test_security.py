@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from daemon_fixture import wait_until
 from http_client import Client, serving, token_file
 from rag.cli.app import run
 from rag.config import OllamaConfig
@@ -180,12 +181,6 @@ def head_of_a_question(client: Client, length: int = 100) -> bytes:
         f"POST /v1/ask HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
         f"Authorization: Bearer {client.token}\r\nContent-Length: {length}\r\n\r\n"
     ).encode()
-
-
-def wait_until(is_so: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 30
-    while not is_so():
-        assert time.monotonic() < deadline
 
 
 def test_a_body_that_comes_too_slowly_is_given_up(http_config):

@@ -233,22 +233,18 @@ def pointer_is_rubbish(snapshot: Path) -> None:
     (snapshot.parent / "CURRENT").write_bytes(b"\xff\x00/..")
 
 
-def without(pattern: str) -> Callable[[Path], None]:
+def cut(file: Path) -> None:
+    os.truncate(file, file.stat().st_size // 2)
+
+
+def each(pattern: str, harm: Callable[[Path], None]) -> Callable[[Path], None]:
+    """Return the damage of harming each such file of the segments."""
+
     def damage(snapshot: Path) -> None:
         files = list(snapshot.glob(f"{SHARD}/segments/*/{pattern}"))
         assert files
         for file in files:
-            file.unlink()
-
-    return damage
-
-
-def cut(pattern: str) -> Callable[[Path], None]:
-    def damage(snapshot: Path) -> None:
-        files = list(snapshot.glob(f"{SHARD}/segments/*/{pattern}"))
-        assert files
-        for file in files:
-            os.truncate(file, file.stat().st_size // 2)
+            harm(file)
 
     return damage
 
@@ -258,8 +254,8 @@ DAMAGE: dict[str, Callable[[Path], None]] = {
     "no snapshot": no_snapshot,
     "a point count that is text": point_count_is_text,
     "a pointer that is rubbish": pointer_is_rubbish,
-    "no version.info": without("version.info"),
-    "segment.json cut short": cut("segment.json"),
+    "no version.info": each("version.info", Path.unlink),
+    "segment.json cut short": each("segment.json", cut),
 }
 
 
@@ -317,7 +313,9 @@ def test_it_is_written_down_as_an_address_and_made_again(path):
 
 
 def test_collection_stats_tell_of_documents_and_embeddings(store):
-    store.write_documents([doc("a", embedding=[1.0, 2.0]), doc("b")])
+    store.write_documents([doc("b")])
+    assert get_collection_stats(store)["embedding_dim"] is None
+    store.write_documents([doc("a", embedding=[1.0, 2.0])])
     assert get_collection_stats(store) == {
         "collection_name": COLLECTION_NAME,
         "document_count": 2,

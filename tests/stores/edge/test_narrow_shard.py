@@ -15,7 +15,6 @@ from rag.index.shard_files import SORTED
 from rag.index.snapshots import LINKED, MEMORY, SHARD
 from rag.stores import QdrantEdgeDocumentStore
 from rag.stores.base.points import Candidate
-from rag.stores.edge import document_store as access
 from rag.support.disk_space import copy_tree
 
 Store = QdrantEdgeDocumentStore
@@ -69,18 +68,9 @@ def copied(index, tmp_path) -> Path:
     return tmp_path / "index"
 
 
-@pytest.fixture
-def opened(monkeypatch) -> list[str]:
-    """The folders that were opened as a shard: `shard`, or `narrow` for one query's words."""
-    seen: list[str] = []
-    load = access.load_shard
-
-    def noted(path: Path) -> Any:
-        seen.append("narrow" if path.name.startswith(LINKED) else path.name)
-        return load(path)
-
-    monkeypatch.setattr(access, "load_shard", noted)
-    return seen
+def forms(opened: list[Path]) -> list[str]:
+    """Return how a shard was opened each time: `shard`, or `narrow` for one query's words."""
+    return ["narrow" if path.name.startswith(LINKED) else path.name for path in opened]
 
 
 def tables(index: Path, home: str = "gen-1") -> list[Path]:
@@ -127,21 +117,21 @@ def test_the_shard_is_opened_for_the_words_of_the_query(index, opened):
         find(store, 500_001)  # a word of the same query needs no other opening
         store.get_documents(["n0001"])
         assert store.count_documents() == DOCUMENTS
-    assert opened == ["narrow"]
+    assert forms(opened) == ["narrow"]
 
 
 def test_an_index_is_named_by_a_relative_path(index, whole, opened, monkeypatch):
     monkeypatch.chdir(index.parent)
     with Store(index.name) as store:
         assert find(store, 1, 500_001) == find(whole, 1, 500_001)
-    assert opened == ["narrow"]
+    assert forms(opened) == ["narrow"]
 
 
 def test_who_goes_on_asking_has_it_opened_for_all_words(index, whole, opened):
     with Store(str(index)) as store:
         for words in ((1, 2), (500_002, 777_000), (5, 2), (8, 900), (500_000,)):
             assert find(store, *words) == find(whole, *words)
-    assert opened == ["narrow", "shard"]
+    assert forms(opened) == ["narrow", "shard"]
 
 
 def test_queries_that_are_expected_are_opened_for_together(index, whole, opened):
@@ -149,7 +139,7 @@ def test_queries_that_are_expected_are_opened_for_together(index, whole, opened)
         store.expect([dimension(word) for word in (1, 2, 500_003)])
         for word in (500_003, 2, 1):
             assert find(store, word) == find(whole, word)
-    assert opened == ["narrow"]
+    assert forms(opened) == ["narrow"]
 
 
 # -- what it leaves, and what can be wrong ---------------------------------------------
@@ -189,7 +179,7 @@ def test_a_damaged_second_form_is_passed_over(copied, whole, opened, damage):
     damage(table)
     with Store(str(copied)) as store:
         assert find(store, 1, 500_001) == find(whole, 1, 500_001)
-    assert opened == ["shard"]
+    assert forms(opened) == ["shard"]
 
 
 @pytest.mark.parametrize("what", ["rag.stores.edge.narrow_shard.TemporaryDirectory", "os.symlink"])
@@ -202,5 +192,5 @@ def test_where_no_such_folder_can_be_made_the_shard_is_opened_whole(
     monkeypatch.setattr(what, refuse)
     with Store(str(index)) as store:
         assert find(store, 1, 500_001) == find(whole, 1, 500_001)
-    assert opened == ["shard"]
+    assert forms(opened) == ["shard"]
     assert not [*index.rglob(f"{LINKED}*")]

@@ -10,7 +10,6 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.exceptions import DiskFullError, UsageError
 from rag.stores import QdrantEdgeDocumentStore as Store
-from rag.stores.edge import document_store as access
 from rag.stores.edge import narrow_shard
 
 MAPPED = Path("/proc/self/maps")
@@ -42,20 +41,6 @@ def index(tmp_path_factory) -> Path:
     kinds = {file.name for file in shard.glob("segments/*/*id_tracker.mappings")}
     assert kinds == {"id_tracker.mappings", "mutable_id_tracker.mappings"}
     return path
-
-
-@pytest.fixture
-def opened(monkeypatch) -> list[Path]:
-    """The folders that the engine was given."""
-    seen: list[Path] = []
-    load = access.load_shard
-
-    def noted(path: Path) -> Any:
-        seen.append(path)
-        return load(path)
-
-    monkeypatch.setattr(access, "load_shard", noted)
-    return seen
 
 
 def close(how: str, index: Path, monkeypatch: pytest.MonkeyPatch) -> None:

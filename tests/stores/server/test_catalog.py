@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from itertools import count
 from pathlib import Path
 from tempfile import mkdtemp
@@ -32,17 +32,9 @@ LARGE: Files = {FILES[0]: random.Random(1).randbytes(200_000)}
 @pytest.fixture
 def open_catalog(server) -> Iterator[Callable[[], Catalog]]:
     """Open the catalog over a connection of its own, as another process does."""
-    opened = []
-
-    def make() -> Catalog:
-        client = RestClient(StoreConfig(url=server.url, collection="notes", timeout=10))
-        opened.append(closing(client))
-        return Catalog(client)
-
-    yield make
-    for client in opened:
-        with client:
-            pass
+    store = StoreConfig(url=server.url, collection="notes", timeout=10)
+    with ExitStack() as opened:
+        yield lambda: Catalog(opened.enter_context(closing(RestClient(store))))
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Several addresses of one server: which of them is asked, and what is said when none answers."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -8,7 +9,6 @@ from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from qdrant_server import QdrantServer
-from rag.config import StoreConfig
 from rag.exceptions import StoreConnectionError
 from rag.stores import QdrantServerDocumentStore
 
@@ -32,18 +32,9 @@ def nodes() -> Iterator[list[QdrantServer]]:
 
 
 @pytest.fixture
-def open_store(nodes, tmp_path) -> Iterator[Callable[..., Store]]:
+def open_store(nodes, open_server) -> Callable[..., Store]:
     """Open the store of a cluster: `open_store(timeout=1)`."""
-    opened: list[Store] = []
-
-    def make(**settings: Any) -> Store:
-        url = ", ".join(node.url for node in nodes)
-        opened.append(Store(str(tmp_path / "index"), StoreConfig(url=url, **settings)))
-        return opened[-1]
-
-    yield make
-    for store in opened:
-        store.close()
+    return partial(open_server, url=", ".join(node.url for node in nodes))
 
 
 @pytest.fixture

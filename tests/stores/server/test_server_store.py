@@ -1,6 +1,5 @@
 """`QdrantServerDocumentStore`: the collection it makes, whose it is, and what is published."""
 
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -23,21 +22,6 @@ from rag.stores import QdrantServerDocumentStore
 
 Store = QdrantServerDocumentStore
 IDS = [f"00000000-0000-4000-8000-00000000000{n}" for n in range(10)]
-
-
-@pytest.fixture
-def open_server(server, tmp_path) -> Iterator[Callable[..., Store]]:
-    """Open a store of the test's own server: `open_server()`, `open_server("two", hnsw_m=0)`."""
-    opened: list[Store] = []
-
-    def make(folder: str = "index", **settings: Any) -> Store:
-        store = Store(str(tmp_path / folder), StoreConfig(url=server.url, **settings))
-        opened.append(store)
-        return store
-
-    yield make
-    for store in opened:
-        store.close()
 
 
 def doc(name: str, embedding: list[float] | None = None, **meta: Any) -> Document:
