@@ -102,6 +102,6 @@ class TestHowMuchText:
         assert "    ## Restore\n    \n    Run the restore script.\n" in out
 
     def test_context_prints_the_lines_around_with_their_numbers(self, rag, library):
-        lines = rag("search", "rolling back", "-k", "1", "--context", "1").out.splitlines()
-        assert "    7  Rolling back a deploy takes two minutes." in lines
-        assert "    6" in [line.rstrip() for line in lines]
+        lines = rag("search", "ninety days", "-k", "1", "--context", "2").out.splitlines()
+        assert "     8  We keep backups for ninety days." in lines
+        assert [line.split()[0] for line in lines[-5:]] == ["6", "7", "8", "9", "10"]

@@ -18,6 +18,8 @@ from tables import rows
     (">=01.12.2026", ["01.12.2026", "2027-01-01"]),
     ("2026-12", ["01.12.2026", "2026-12-31", "2026/12/5 10:00"]),
     ("01.12.2026", ["2026-12-01", "1.12.2026"]),
+    (">=200", ["200", "$1,200.50"]),
+    (">200 <=300", ["201", "300 €"]),
 )
 def test_it_holds_of_these(condition, values):
     assert [value for value in values if not value_test(condition)(value)] == []
@@ -33,6 +35,9 @@ def test_it_holds_of_these(condition, values):
     ("2026", ["01.02.2026", "2026-02-01"]),
     ("<2026-12-01", ["01.12.2026", "02.01.2027"]),
     ("2026-12", ["12.11.2026", "2027-12-01"]),
+    (">200 <=300", ["200", "301", "$1,200", "many"]),
+    ("<200", ["200"]),
+    (">2026-11", ["2026-11-30"]),
 )
 def test_and_not_of_these(condition, values):
     assert [value for value in values if value_test(condition)(value)] == []
