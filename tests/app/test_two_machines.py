@@ -13,6 +13,7 @@ from dataclasses import replace
 import httpx
 import pytest
 
+from disk_files import write_all
 from index_fixtures import offline
 from qdrant_server import QdrantServer
 from rag.app.requests import SearchRequest, SyncRequest
@@ -63,10 +64,8 @@ def is_of_one_piece(config: RAGConfig) -> bool:
 
 def test_one_searches_while_the_other_indexes(tmp_path, store):
     runs, searches = (50, 200) if store.url == URL else (4, 12)
-    notes = tmp_path / "notes"
-    notes.mkdir()
-    for n in range(40):
-        (notes / f"old {n}.md").write_text(f"# old {n}\n\nAn armadillo called {n}.\n")
+    old = {f"old {n}.md": f"# old {n}\n\nAn armadillo called {n}.\n" for n in range(40)}
+    notes = write_all(tmp_path / "notes", old)
     writer, reader = (offline(tmp_path / name, store=store) for name in ("writer", "reader"))
     published: list[int] = []
     failures: list[str] = []

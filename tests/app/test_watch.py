@@ -217,6 +217,16 @@ class TestWhenARunBegins:
         assert scene.warnings == ["the disk is full"]
 
 
+def broken_once(monkeypatch: pytest.MonkeyPatch, error: Exception) -> Callable[[], None]:
+    """Return what makes the next look for vaults fail."""
+
+    def fail(*_: object) -> None:
+        monkeypatch.undo()
+        raise error
+
+    return lambda: monkeypatch.setattr("rag.app.watch.known_vaults", fail)
+
+
 class TestTrouble:
     def test_whoever_tells_of_changes_breaks_down_and_is_begun_anew(self, config, notes):
         scene = Scene(config, NOTHING)
@@ -235,33 +245,19 @@ class TestTrouble:
     def test_a_folder_of_vaults_that_cannot_be_read_for_a_while_ends_no_watcher(
         self, config, notes, monkeypatch
     ):
-        scene, broken = Scene(config, NOTHING), []
-
-        def fail(*_: object) -> dict[str, Path]:
-            monkeypatch.undo()
-            broken.append(scene.now)
-            raise OSError(116, "Stale file handle")
-
-        def break_down() -> None:
-            monkeypatch.setattr("rag.app.watch.known_vaults", fail)
-
-        assert scene.watch(300, {100: break_down, 200: ["a.md"]}) == [0, 100, 105, 201.5]
-        assert broken == [100]
+        scene = Scene(config, NOTHING)
+        stale = OSError(116, "Stale file handle")
+        events = {100: broken_once(monkeypatch, stale), 200: ["a.md"]}
+        assert scene.watch(300, events) == [0, 100, 105, 201.5]
         assert scene.warnings == ["[Errno 116] Stale file handle"]
 
     def test_what_ends_a_watcher_beside_a_server_ends_it_for_a_moment(
         self, config, notes, monkeypatch
     ):
         scene = Scene(config, NOTHING)
-
-        def fail(*_: object) -> None:
-            monkeypatch.undo()
-            raise StorageError("the list of vaults is damaged")
-
-        def break_down() -> None:
-            monkeypatch.setattr("rag.app.watch.known_vaults", fail)
-
-        assert scene.watch(200, {100: break_down, 150: ["a.md"]}, waits=True) == [0, 105, 151.5]
+        damaged = StorageError("the list of vaults is damaged")
+        events = {100: broken_once(monkeypatch, damaged), 150: ["a.md"]}
+        assert scene.watch(200, events, waits=True) == [0, 105, 151.5]
         assert scene.warnings == [
             "not watching yet: the list of vaults is damaged",
             "the notes are watched from now on",
@@ -280,14 +276,7 @@ class TestTrouble:
         assert status[0].polled == [str(notes)]
         assert 121.5 in scene.runs
 
-    def test_a_folder_that_is_gone_is_told_of_once(self, config, notes, write_notes):
-        sync(config, SyncRequest([write_notes("home", {"Garden.md": "# Garden\n"})]))
-        scene = Scene(config)
-        gone: dict[float, Told] = {100: lambda: shutil.rmtree(notes), 101: ["work"]}
-        scene.watch(300, gone)
-        assert scene.warnings == [f"{notes} is not there: its notes are kept, and it is waited for"]
-
-    def test_a_folder_that_is_gone_is_waited_for_and_its_notes_are_kept(
+    def test_a_folder_that_is_gone_is_told_of_once_waited_for_and_its_notes_are_kept(
         self, config, indexed, write_notes, titles
     ):
         other = write_notes("home", {"Garden.md": "# Garden\n"})

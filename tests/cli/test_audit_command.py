@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from ollama_server import OllamaServer
 from rag.config import PlannerConfig
 from rag.query.llm import Trace
 from rag.query.planner.audit_log import FILE, AuditRecord, AuditTrail
@@ -74,23 +73,19 @@ class TestList:
 
 
 class TestReplay:
-    def test_a_search_is_replayed_without_its_model(self, rag, trail, monkeypatch):
-        with OllamaServer() as server:
-            monkeypatch.setenv("RAG_OLLAMA__ENABLED", "true")
-            monkeypatch.setenv("RAG_OLLAMA__URL", server.url)
-            monkeypatch.setenv("RAG_OLLAMA__RETRIES", "0")
-            monkeypatch.setenv("RAG_PLANNER__ROUTER", "model")
-            server.say("I cannot say.", {"primary_route": "vector_only"}, {"hyde_paragraph": "A"})
-            assert rag("search", QUERY, "--plan").code == 0
-            server.fail("/api/chat", times=None)
-            assert rag("search", "先週のロールバック", "--plan").code in (0, 1)
-            asked = len(server.requests())
-            [failed, answered] = trail.records()
-            assert [len(found.responses) for found in (answered, failed)] == [3, 3]
-            for found in (answered, failed):
-                ran = rag("audit", "--replay", found.id)
-                assert (ran.code, ran.out) == (0, f"{found.id}: the same plan\n")
-            assert len(server.requests()) == asked
+    def test_a_search_is_replayed_without_its_model(self, rag, trail, server, monkeypatch):
+        monkeypatch.setenv("RAG_PLANNER__ROUTER", "model")
+        server.say("I cannot say.", {"primary_route": "vector_only"}, {"hyde_paragraph": "A"})
+        assert rag("search", QUERY, "--plan").code == 0
+        server.fail("/api/chat", times=None)
+        assert rag("search", "先週のロールバック", "--plan").code in (0, 1)
+        asked = len(server.requests())
+        [failed, answered] = trail.records()
+        assert [len(found.responses) for found in (answered, failed)] == [3, 3]
+        for found in (answered, failed):
+            ran = rag("audit", "--replay", found.id)
+            assert (ran.code, ran.out) == (0, f"{found.id}: the same plan\n")
+        assert len(server.requests()) == asked
 
     def test_another_plan_is_shown_and_exit_code_1(self, rag, trail):
         name = record(trail, QUERY)

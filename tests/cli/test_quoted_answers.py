@@ -1,8 +1,6 @@
 """`rag ask` without a model: what is printed of quotations, and of what says the same."""
 
-import io
 import json
-import sys
 
 import pytest
 
@@ -44,11 +42,8 @@ def test_small_talk_is_answered_by_what_rag_is_in_one_line(rag, twice, said, tol
     assert "rag" in line and told in line and not ran.err
 
 
-def test_in_a_conversation_small_talk_leaves_the_subject_and_one_word_keeps_it(
-    rag, twice, monkeypatch
-):
-    lines = ["hello", "when?", "Who services the boiler?", "thanks", "when?", "いつ？"]
-    monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+def test_in_a_conversation_small_talk_leaves_the_subject_and_one_word_keeps_it(rag, twice, typed):
+    typed("hello", "when?", "Who services the boiler?", "thanks", "when?", "いつ？")
     ran = rag("chat", "--no-model", "--json")
     told = [json.loads(line) for line in ran.out.splitlines()]
     assert [one["found"] for one in told] == [True, False, True, True, True, True]

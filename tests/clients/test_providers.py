@@ -75,7 +75,6 @@ class Letters:
         self.config = config
 
     def is_model(self, name: str) -> bool:
-        """Compare names."""
         return name == self.model
 
     def check_configured(self) -> None:
@@ -85,30 +84,24 @@ class Letters:
         """Answer at once."""
 
     def survey(self) -> list[ServerView]:
-        """Tell of one model in this process."""
         model = ModelInfo(self.model, "d" * 64, self.limit, 2)
         return [ServerView("letters", "this process", "1.0", (self.model,), embedding=model)]
 
     def at(self, server: str, seconds: float) -> Self:
-        """Return the same."""
         assert server == "this process" and seconds > 0
         return self
 
     def identity(self, whole: bool = False) -> EmbeddingIdentity:
-        """Return the same for ever."""
         return EmbeddingIdentity("letters", "d" * 64, "", 2, 100)
 
     def embed_query(self, texts: Sequence[str], dimension: int = 0) -> list[list[float] | None]:
-        """Count letters."""
         return [[float(text.count("a")), float(text.count("b"))] for text in texts]
 
     def embed_documents(self, texts, limit=0, dimension=0, patient=True):
-        """Count letters."""
         for at, text in enumerate(texts):
             yield EmbeddedTexts(vectors=[(at, self.embed_query([text])[0])])
 
     def reads_script(self, text: str, mostly: bool = False) -> bool:
-        """Read all."""
         return True
 
     def close(self) -> None:

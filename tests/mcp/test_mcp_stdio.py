@@ -6,14 +6,14 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
+from daemon_fixture import wait_until
 from mcp_client import Server, legacy, modern
+from processes import state_of
 
 MODELS = ["llama3.2"]
 Start = Callable[..., Server]
@@ -166,22 +166,12 @@ class TestTheEnd:
         subprocess.run(arguments, env=bare_environment, pass_fds=[source], check=True)
         os.close(source)
         process = int(number.read_text())
-        for _ in range(300):
-            if not is_running(process):
-                break
-            time.sleep(0.1)
-        else:
+        try:
+            wait_until(lambda: state_of(process) in ("", "Z"), 30)
+        except AssertionError:
             os.kill(process, signal.SIGKILL)
-            pytest.fail("it goes on")
+            raise
         os.close(target)
-
-
-def is_running(process: int) -> bool:
-    try:
-        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
 
 
 class TestWithAModel:
@@ -210,12 +200,7 @@ class TestWithAModel:
         self.wait_for_text(one)
         params = {"requestId": 7, "reason": "enough"}
         one.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
-        for _ in range(200):
-            if server.requests("/api/chat")[-1].finished:
-                break
-            time.sleep(0.05)
-        else:
-            pytest.fail("the model goes on")
+        wait_until(lambda: server.requests("/api/chat")[-1].finished)
         code, answers, printed = one.end()
         assert code == 0
         assert not [answer for answer in answers if "id" in answer]

@@ -52,12 +52,10 @@ class Recital:
         """Do nothing."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Serialise the component."""
         return default_to_dict(self, text=self.text, model=self.model)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:
-        """Make the component again."""
         return default_from_dict(cls, data)
 
 
@@ -72,39 +70,31 @@ class Reciter:
 
     @property
     def is_configured(self) -> bool:
-        """Whether there is a model."""
         return bool(self.model)
 
     def with_model(self, config: Settings, model: str) -> Settings:
-        """Return settings with another model."""
         return replace(config, ollama=replace(config.ollama, keep_alive=model))
 
     def check_listening(self) -> None:
-        """Refuse where the test says so."""
         if not self.listens:
             raise ConnectionError("the reciter sleeps", "here")
 
     def survey(self) -> list[ServerView]:
-        """Have no server."""
         return []
 
     def find_chat_model(self, deadline: float) -> str:
-        """Return the one model."""
         self.check_listening()
         if not self.model:
             raise ConfigError("there is no reciter")
         return self.model
 
     def context_window(self, model: str = "") -> int:
-        """Return a small one."""
         return 600
 
     def generator(self, model: str = "", seconds: float | None = None) -> Any:
-        """Return the generator."""
         return Recital(model=model or self.model)
 
     def answer_generator(self, model: str, think: bool, temperature: float, tokens: int) -> Any:
-        """Return the generator."""
         return Recital(model=model or self.model)
 
 

@@ -89,7 +89,6 @@ class Failing:
     def run(
         self, messages: list[ChatMessage], streaming_callback: StreamingCallbackT | None = None
     ) -> dict[str, list[ChatMessage]]:
-        """Fail."""
         if self.said and streaming_callback:
             streaming_callback(StreamingChunk(self.said))
         raise ValueError("the licence has ended\nand so on")

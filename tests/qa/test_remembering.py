@@ -3,7 +3,7 @@
 import pytest
 
 from rag.context.memory import MemoryManager
-from rag.exceptions import NotFoundError, StorageError, UsageError
+from rag.exceptions import NotFoundError, UsageError
 from rag.qa.sessions import FACTS_FILE, forget, open_memory, remember
 from tables import rows
 
@@ -60,9 +60,3 @@ def test_where_there_are_none_it_says_how_to_keep_one(tmp_path):
     with pytest.raises(NotFoundError, match="no facts") as caught:
         forget(open_memory(tmp_path / "data"), "1")
     assert "/remember" in caught.value.hint
-
-
-def test_facts_that_cannot_be_read_are_an_error(tmp_path):
-    (tmp_path / "data" / FACTS_FILE).mkdir(parents=True)
-    with pytest.raises(StorageError, match="cannot be"):
-        remember(open_memory(tmp_path / "data"), "x")

@@ -34,6 +34,7 @@ PROMPT_TOO_LONG = (
     "prompt, adjust the context length in settings, or use a model with a longer context length"
 )
 _SPECIAL_TOKENS = 2  # [CLS] and [SEP] of each embedded text
+_NUM_CTX = 4096  # on machines with less than 24 GB of video memory
 _TOKENS_PER_MESSAGE = 4  # what a chat template adds
 
 
@@ -48,22 +49,18 @@ class Api:
     :param counts_cached: whether `prompt_eval_count` is that of the whole prompt. That of old
         versions leaves out what the last prompt began with too, and is itself left out where that
         is all of it.
-    :param default_num_ctx: 4,096 on machines with less than 24 GB of video memory.
     """
 
     def __init__(
         self,
         models: Iterable[Model],
         *,
-        version: str = "0.33.0",
         overflow: str = "shift",
         refuses: bool = True,
         counts_cached: bool = True,
-        default_num_ctx: int = 4096,
     ) -> None:
         self.models = {model.name: model for model in models}
-        self.version, self.overflow, self.default_num_ctx = version, overflow, default_num_ctx
-        self.refuses, self.counts_cached = refuses, counts_cached
+        self.overflow, self.refuses, self.counts_cached = overflow, refuses, counts_cached
         self.queue: deque[Says | Script] = deque()
         self.answer: Script | None = None
         self.lock = threading.Lock()
@@ -71,7 +68,7 @@ class Api:
         self._cached: list[str] = []
         self._routes = {
             "/": ("GET", lambda *_: Answer("Ollama is running", content_type="text/plain")),
-            "/api/version": ("GET", lambda *_: Answer({"version": self.version})),
+            "/api/version": ("GET", lambda *_: Answer({"version": "0.33.0"})),
             "/api/tags": ("GET", self._tags),
             "/api/show": ("POST", self._show),
             "/api/embed": ("POST", self._embed),
@@ -236,4 +233,4 @@ class Api:
         """Return the context length that the model is loaded with."""
         check_duration(body.get("keep_alive"))
         options = {**model.parameters, **(body.get("options") or {})}
-        return max(4, min(options.get("num_ctx") or self.default_num_ctx, model.context))
+        return max(4, min(options.get("num_ctx") or _NUM_CTX, model.context))

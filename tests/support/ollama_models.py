@@ -130,13 +130,6 @@ KNOWN: dict[str, Model] = {
             parameters={"num_ctx": 8192},
         ),
         Model("all-minilm", 384, 512, parameters={"num_ctx": 256}),
-        Model(
-            "mxbai-embed-large",
-            1024,
-            512,
-            prefix="Represent this sentence for searching relevant passages: ",
-            parameters={"num_ctx": 512},
-        ),
         Model("bge-m3", 1024, 8192),
         Model(
             "embeddinggemma",
@@ -147,7 +140,6 @@ KNOWN: dict[str, Model] = {
         ),
         Model("qwen3-embedding", 1024, 32768, family="qwen3", prefix="Instruct: [^\n]*\nQuery: ?"),
         Model("llama3.2", 3072, 131072, _CHAT, "llama"),
-        Model("gemma3", 2560, 131072, ("completion", "vision"), "gemma3"),
         Model("qwen3", 4096, 40960, (*_CHAT, "thinking"), "qwen3"),
     )
 }

@@ -31,17 +31,15 @@ class OllamaServer:
     """A server that answers as Ollama does, says what it is told to, and notes all it is sent.
 
     :param models: names out of `KNOWN`, or models of the test's own.
-    :param port: 0 for any free port; the port of a closed server brings it back.
     :param answer: what a chat model says when nothing is queued: request body to text,
         mapping or `Reply`; without it the default reply.
-    :param kwargs: for `Api`: `version`, `overflow`, `default_num_ctx`.
+    :param kwargs: for `Api`: `overflow`, `refuses`, `counts_cached`.
     """
 
     def __init__(
         self,
         models: Iterable[str | Model] = ("nomic-embed-text", "llama3.2"),
         *,
-        port: int = 0,
         answer: Script | None = None,
         **kwargs: Any,
     ) -> None:
@@ -57,7 +55,7 @@ class OllamaServer:
         self._requests: list[Request] = []
         self._in_flight: Counter[str] = Counter()
         self._most: Counter[str] = Counter()
-        self._http = HttpServer(("127.0.0.1", port), Handler)
+        self._http = HttpServer(("127.0.0.1", 0), Handler)
         self._http.ollama = self
         self.port: int = self._http.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}"

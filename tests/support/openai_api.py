@@ -37,14 +37,11 @@ class OpenAIApi:
 
     :param key: what requests must bring; empty for none.
     :param overflow: what happens to what is longer than the model reads: `error`, or `cut`.
-    :param counts: whether it tells how many tokens there were.
     :param base64: whether it knows `encoding_format`: `yes`, `ignored` or `refused`.
-    :param order: in which it lists the vectors: `given`, `backwards`, or all with one `index`.
+    :param order: in which it lists the vectors: `given` or `backwards`.
     :param tells: how it tells the length of a context: `props`, `max_model_len`, `info`,
         `loaded` (as LM Studio does) or `show` (as Ollama does) beside its `/v1`, or not.
-    :param lists: whether it lists its models.
     :param refuses: fields that it does not know, and refuses.
-    :param streams: whether it streams; else the answer comes whole.
     """
 
     def __init__(
@@ -53,18 +50,14 @@ class OpenAIApi:
         *,
         key: str = "",
         overflow: str = "error",
-        counts: bool = True,
         base64: str = "yes",
         order: str = "given",
         tells: str = "props",
-        lists: bool = True,
         refuses: Iterable[str] = (),
-        streams: bool = True,
     ) -> None:
         self.models = {model.name: model for model in models}
-        self.key, self.overflow, self.counts, self.base64 = key, overflow, counts, base64
-        self.order, self.tells = order, tells
-        self.lists, self.refuses, self.streams = lists, set(refuses), streams
+        self.key, self.overflow, self.base64 = key, overflow, base64
+        self.order, self.tells, self.refuses = order, tells, set(refuses)
         self.queue: deque[Says | Script] = deque()
         self.answer: Script | None = None
         self.breaks = ""  # the error that a stream ends with, after its first piece
@@ -101,8 +94,6 @@ class OpenAIApi:
             return error.answer
 
     def _models(self, _: Json, __: bool) -> Answer:
-        if not self.lists:
-            raise OpenAIError(404, "File Not Found", "not_found_error")
         with self.lock:
             models = [*self.models.values()]
         data = [{"id": model.name, "object": "model", "owned_by": "me"} for model in models]
@@ -158,14 +149,11 @@ class OpenAIApi:
             total += min(len(tokens), limit) + _SPECIAL_TOKENS
             vectors.append(model.vector("".join(tokens[:limit])))
         coded = body.get("encoding_format") == "base64" and self.base64 == "yes"
-        data = [
-            {"index": at if self.order != "one" else 0, "embedding": _base64(v) if coded else v}
-            for at, v in enumerate(vectors)
-        ]
+        shown = map(_base64, vectors) if coded else vectors
+        data = [{"index": at, "embedding": vector} for at, vector in enumerate(shown)]
         answer = {"object": "list", "model": body["model"]}
         answer["data"] = data[::-1] if self.order == "backwards" else data
-        if self.counts:
-            answer["usage"] = {"prompt_tokens": total, "total_tokens": total}
+        answer["usage"] = {"prompt_tokens": total, "total_tokens": total}
         return Answer(answer)
 
     def _chat(self, body: Json, consume: bool) -> Answer:
@@ -189,8 +177,8 @@ class OpenAIApi:
         written = len(parts) + len(pieces(reply.thinking))
         usage = {"prompt_tokens": total, "completion_tokens": written}
         usage["total_tokens"] = total + written
-        if body.get("stream") and self.streams:
-            wanted = self.counts and bool((body.get("stream_options") or {}).get("include_usage"))
+        if body.get("stream"):
+            wanted = (body.get("stream_options") or {}).get("include_usage")
             events = _events(model.name, reply, parts, reason, usage if wanted else None)
             if self.breaks:
                 error = {"code": 500, "message": self.breaks, "type": "server_error"}
@@ -199,7 +187,7 @@ class OpenAIApi:
         message = {"role": "assistant", "content": "".join(parts)}
         answer = {"object": "chat.completion", "model": model.name}
         answer["choices"] = [{"index": 0, "message": message, "finish_reason": reason}]
-        return Answer(answer | ({"usage": usage} if self.counts else {}), content_type=JSON)
+        return Answer(answer | {"usage": usage}, content_type=JSON)
 
     def _reply(self, body: Json, prompt: str, last: str, consume: bool) -> Reply:
         with self.lock:

@@ -22,7 +22,7 @@ EMBEDDINGS, CHAT, MODELS = "/v1/embeddings", "/v1/chat/completions", "/v1/models
 class OpenAIServer(OllamaServer):
     """A server that answers as those of OpenAI's API do.
 
-    :param kwargs: for `OpenAIApi`: `key`, `overflow`, `counts`, `base64`, …
+    :param kwargs: for `OpenAIApi`: `key`, `overflow`, `base64`, …
     """
 
     api: OpenAIApi

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from disk_files import write_all
 from rag.exceptions import IndexingError
 from rag.vault import scan_folder
 
@@ -20,10 +21,7 @@ def vault(tmp_path) -> Path:
 
 
 def fill(vault: Path, *names: str) -> None:
-    for name in names:
-        file = vault / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(f"# {name}\n", "utf-8")
+    write_all(vault, {name: f"# {name}\n" for name in names})
 
 
 def paths(vault: Path, *ignore: str) -> list[str]:

@@ -8,26 +8,21 @@ from typing import Any
 
 import pytest
 
+from disk_files import write, write_all
 from rag.vault import Scan, discovery, scan_folder
 from tables import rows
 
 
 @pytest.fixture
 def vault(tmp_path) -> Path:
-    for name in ("a.md", "Private/p.md", "Privateer.md", "Templates/t.md", "深い/Private/q.md"):
-        file = tmp_path / "v" / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("x")
-    return tmp_path / "v"
+    return write_all(tmp_path / "v", dict.fromkeys(EVERYTHING, "x"))
 
 
 EVERYTHING = ["Private/p.md", "Privateer.md", "Templates/t.md", "a.md", "深い/Private/q.md"]
 
 
 def settle(vault: Path, held: Any, name: str = "app.json") -> None:
-    file = vault / ".obsidian" / name
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(held if isinstance(held, str) else json.dumps(held), "utf-8")
+    write(vault / ".obsidian" / name, held if isinstance(held, str) else json.dumps(held))
 
 
 def filters(vault: Path, *entries: Any) -> Scan:

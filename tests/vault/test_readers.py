@@ -13,11 +13,9 @@ class ShoutingReader(NoteReader):
     def read(
         self, raw: bytes, vault: str, path: str, mtime: float, birthtime: float | None = None
     ) -> Note:
-        """Return the note in capitals."""
         return replace(read_note(raw.upper(), vault, path, mtime, birthtime), title="Shouted")
 
     def lines(self, raw: bytes) -> list[str]:
-        """Return the lines in capitals."""
         return [line.upper() for line in super().lines(raw)]
 
 

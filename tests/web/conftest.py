@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from disk_files import write, write_all
 from http_client import Client, serving
 from rag.config import RAGConfig
 from rag.web.gate import Limits
@@ -34,12 +35,9 @@ def http_config(build_index) -> RAGConfig:
     """The settings of an index that no test changes, nor the server itself."""
     config = build_index(VAULTS)
     folder = config.data_dir.parent / "vaults" / "work"
-    (folder / "plan.png").write_bytes(PICTURE)
-    (folder / "drawing.svg").write_bytes(DRAWING)
-    (folder / ".trash").mkdir()
-    (folder / ".trash" / "thrown.png").write_bytes(PICTURE)
-    (folder / "secret.txt").write_text("the key of the safe")
-    (folder.parent / "outside.png").write_bytes(PICTURE + b"picture of another folder")
+    files = {"plan.png": PICTURE, "drawing.svg": DRAWING, ".trash/thrown.png": PICTURE}
+    write_all(folder, {**files, "secret.txt": "the key of the safe"})
+    write(folder.parent / "outside.png", PICTURE + b"picture of another folder")
     (folder / "link.png").symlink_to(folder.parent / "outside.png")
     return replace(config, search=replace(config.search, refresh="never"))
 
@@ -54,7 +52,4 @@ def client(http_config) -> Iterator[Client]:
 @pytest.fixture
 def vault(tmp_path) -> Path:
     """A folder with one note."""
-    folder = tmp_path / "vault"
-    folder.mkdir()
-    (folder / "First.md").write_text("# First\n\nA wombat lives here.\n", "utf-8")
-    return folder
+    return write_all(tmp_path / "vault", {"First.md": "# First\n\nA wombat lives here.\n"})
