@@ -8,13 +8,13 @@ import pytest
 from haystack.dataclasses import ChatMessage, StreamingChunk
 
 from ollama_server import Model, Reply
-from openai_server import CHAT, OpenAIServer
+from openai_server import CHAT, OpenAIServer, settings
 from rag.clients.chat_model import ChatModel
 from rag.clients.factory import chat_provider
 from rag.clients.protocols import FAILURE, INTERRUPTED, RESPONSE, Response
 from rag.clients.providers import OllamaChat, OpenAIChat
 from rag.clients.servers import endpoints
-from rag.config import ChatConfig, ModelsConfig, OllamaConfig
+from rag.config import ChatConfig, ModelsConfig
 from rag.exceptions import (
     ConfigError,
     ConnectionError,
@@ -30,11 +30,6 @@ SCHEMA = {"type": "object", "properties": {"score": {"type": "integer"}}, "requi
 ASKED = [ChatMessage.from_user("When do holds expire?")]
 
 
-def settings(server: OpenAIServer, model: str = NAME, **limits: Any) -> ModelsConfig:
-    limits = {"connect_timeout": 2.0, "read_timeout": 5.0, "retries": 1} | limits
-    return ModelsConfig(chat=ChatConfig("openai", server.url, model), ollama=OllamaConfig(**limits))
-
-
 @pytest.fixture
 def server() -> Iterator[OpenAIServer]:
     with OpenAIServer(["nomic-embed-text", NAME]) as running:
@@ -47,7 +42,7 @@ def chat_model(config: ModelsConfig) -> ChatModel:
 
 @pytest.fixture
 def chat(server) -> Iterator[ChatModel]:
-    model = chat_model(settings(server))
+    model = chat_model(settings(server.url))
     yield model
     model.close()
 
@@ -73,12 +68,12 @@ def test_a_server_that_is_named_is_asked_unless_another_provider_is(server):
 
 
 def test_without_a_name_the_first_model_that_is_no_embedder_answers(server):
-    assert chat_provider(settings(server, "auto")).find_chat_model(5.0) == NAME
+    assert chat_provider(settings(server.url, "auto")).find_chat_model(5.0) == NAME
 
 
 def test_a_model_that_is_not_listed_is_an_error_that_lists_them(server):
     with pytest.raises(ModelMissingError, match="no model nobody") as caught:
-        chat_provider(settings(server, "nobody")).find_chat_model(5.0)
+        chat_provider(settings(server.url, "nobody")).find_chat_model(5.0)
     assert "chat.model" in caught.value.hint and NAME in caught.value.hint
 
 
@@ -104,7 +99,7 @@ def test_nobody_writes_where_the_provider_is_none():
 def test_the_window_is_what_the_server_gives_the_model(tells, window):
     model = Model("small", context=512, capabilities=("completion",))
     with OpenAIServer([model], tells=tells) as server:
-        assert chat_provider(settings(server, "small")).context_window() == window
+        assert chat_provider(settings(server.url, "small")).context_window() == window
 
 
 # -- what is asked for -----------------------------------------------------------------
@@ -131,7 +126,7 @@ def test_a_schema_shapes_the_answer(server, chat):
 
 def test_a_server_without_schemas_is_asked_without_and_only_once():
     with OpenAIServer([NAME], refuses=["response_format"]) as server:
-        chat = chat_model(settings(server))
+        chat = chat_model(settings(server.url))
         server.say('{"score": 1}', '{"score": 2}')
         assert [json.loads(say(chat, format=SCHEMA).text)["score"] for _ in "12"] == [1, 2]
         chat.close()
@@ -149,7 +144,7 @@ def test_a_server_without_schemas_is_asked_without_and_only_once():
 )
 def test_a_field_that_a_server_refuses_is_left_out_or_said_otherwise(field, instead):
     with OpenAIServer([NAME], refuses=[field]) as server:
-        chat = chat_model(settings(server))
+        chat = chat_model(settings(server.url))
         options = {"temperature": 0.2, "num_predict": 9}
         assert say(chat, "one", options=options).text == say(chat, "one", options=options).text
         chat.close()
@@ -196,7 +191,7 @@ def test_an_error_in_the_stream_is_told(server, chat):
 def test_a_prompt_that_is_too_long_is_told_as_such():
     model = Model("small", context=64, capabilities=("completion",))
     with OpenAIServer([model]) as server:
-        chat = chat_model(settings(server, "small"))
+        chat = chat_model(settings(server.url, "small"))
         with pytest.raises(TooLongError, match="longer than small") as caught:
             say(chat, "word " * 200)
         chat.close()
@@ -221,7 +216,7 @@ def test_an_answer_without_a_word_is_told(server, chat):
 
 
 def test_pieces_and_reasoning_stream_in_haystack_s_form(server):
-    generator = chat_provider(settings(server)).generator("", 4.0)
+    generator = chat_provider(settings(server.url)).generator("", 4.0)
     chunks: list[StreamingChunk] = []
     server.say(Reply("Nine. [1]", thinking="let me see"))
     [reply] = generator.run(ASKED, chunks.append)["replies"]
@@ -241,7 +236,7 @@ def answerer(config: ModelsConfig, tokens: int = 100, think: bool = False) -> An
 
 
 def test_what_goes_wrong_is_told_in_the_meta(server):
-    generator = answerer(settings(server, retries=0))
+    generator = answerer(settings(server.url, retries=0))
     server.say("one two three four")
     server.fail(CHAT, "cut", lines=3)
     [reply] = generator.run(ASKED)["replies"]
@@ -261,7 +256,7 @@ def test_ctrl_c_ends_the_answer_only_where_the_listener_says_so(server):
             if "two" in chunk.content:
                 raise KeyboardInterrupt
 
-    generator = answerer(settings(server))
+    generator = answerer(settings(server.url))
     server.say("one two three", "one two three")
     [reply] = generator.run(ASKED, Listener())["replies"]
     assert reply.meta[INTERRUPTED] and reply.text == "one two"
@@ -274,7 +269,7 @@ def test_ctrl_c_ends_the_answer_only_where_the_listener_says_so(server):
 
 def test_an_answer_without_end_is_ended(server):
     server.api.answer = lambda _: Reply(chunks=["word " * 50] * 100)
-    generator = answerer(settings(server), tokens=20)
+    generator = answerer(settings(server.url), tokens=20)
     server.api.models[NAME] = Model(NAME, context=4096, capabilities=("completion",))
     [reply] = generator.run(ASKED)["replies"]
     generator.close()

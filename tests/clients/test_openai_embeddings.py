@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,12 +10,12 @@ from hypothesis import strategies as st
 
 from embedding_calls import embed
 from ollama_server import Model
-from openai_server import EMBEDDINGS, OpenAIServer
+from openai_server import EMBEDDINGS, OpenAIServer, settings
 from rag.clients.batch_embedder import pack
 from rag.clients.factory import embedding_provider
 from rag.clients.protocols import EmbeddedTexts
 from rag.clients.servers import Endpoint
-from rag.config import EmbeddingConfig, ModelsConfig, OllamaConfig
+from rag.config import EmbeddingConfig, ModelsConfig
 from rag.exceptions import ConfigError, ModelError
 from rag.support.vector_digest import may_be_same
 from rag.text.token_estimate import count_tokens
@@ -25,13 +24,6 @@ from tables import rows
 NAME = "nomic-embed-text"
 SMALL = Model("small", dimension=32, context=64)
 TEXTS = [f"text number {n} about holds" for n in range(20)]
-
-
-def settings(server: OpenAIServer, model: str = NAME, **limits: Any) -> ModelsConfig:
-    limits = {"connect_timeout": 2.0, "read_timeout": 5.0, "retries": 1} | limits
-    return ModelsConfig(
-        embedding=EmbeddingConfig("openai", server.url, model), ollama=OllamaConfig(**limits)
-    )
 
 
 def expected(server: OpenAIServer, texts: list[str], model: str = NAME) -> list[list[float]]:
@@ -54,7 +46,7 @@ def server() -> Iterator[OpenAIServer]:
 
 
 def test_documents_and_queries_have_the_prefixes_of_their_model(server):
-    embeddings = embedding_provider(settings(server))
+    embeddings = embedding_provider(settings(server.url))
     [query] = embeddings.embed_query(["one"])
     [batch] = embeddings.embed_documents(["two"])
     embeddings.close()
@@ -63,7 +55,7 @@ def test_documents_and_queries_have_the_prefixes_of_their_model(server):
 
 
 def test_vectors_travel_as_base64(server):
-    made = embed(TEXTS[:2], settings(server))
+    made = embed(TEXTS[:2], settings(server.url))
     [request] = server.requests(EMBEDDINGS)
     assert request.json["encoding_format"] == "base64" and request.json["model"] == NAME
     assert found(made)[0] == pytest.approx(expected(server, TEXTS)[0], abs=1e-7)
@@ -101,7 +93,7 @@ def test_batches_hold_each_text_once_and_no_more_tokens_than_they_may(texts, mos
 @rows("base64", "ignored", "refused")
 def test_a_server_without_base64_gives_numbers(base64):
     with OpenAIServer([NAME], base64=base64) as server:
-        config = settings(server, batch_tokens=60, max_in_flight=1)
+        config = settings(server.url, batch_tokens=60, max_in_flight=1)
         assert found(embed(TEXTS, config)) == expected(server, TEXTS)
         refusals = [r for r in server.requests(EMBEDDINGS) if r.status == 400]
         assert len(refusals) == (1 if base64 == "refused" else 0)  # and is asked no more
@@ -109,7 +101,7 @@ def test_a_server_without_base64_gives_numbers(base64):
 
 def test_vectors_are_put_in_order_by_their_index():
     with OpenAIServer([NAME], order="backwards", base64="ignored") as server:
-        assert found(embed(TEXTS, settings(server))) == expected(server, TEXTS)
+        assert found(embed(TEXTS, settings(server.url))) == expected(server, TEXTS)
 
 
 # -- what is too long ------------------------------------------------------------------
@@ -118,7 +110,7 @@ def test_vectors_are_put_in_order_by_their_index():
 @rows("tells", "props", "max_model_len", "info", "loaded", "show", "")
 def test_the_length_that_a_model_reads_is_found_where_servers_tell_it(tells):
     with OpenAIServer([SMALL], tells=tells) as server:
-        whole = embedding_provider(settings(server, "small")).identity(whole=True)
+        whole = embedding_provider(settings(server.url, "small")).identity(whole=True)
         assert (whole.model, whole.dimension) == ("small", 32)
         assert whole.limit == (64 if tells else 0)
 
@@ -126,7 +118,7 @@ def test_the_length_that_a_model_reads_is_found_where_servers_tell_it(tells):
 def test_a_model_is_told_by_vectors_of_fixed_texts_for_the_api_has_no_digests():
     def digest(model: Model) -> str:
         with OpenAIServer([model]) as server:
-            return embedding_provider(settings(server, "small")).identity(whole=True).digest
+            return embedding_provider(settings(server.url, "small")).identity(whole=True).digest
 
     first = digest(SMALL)
     assert first and first == digest(SMALL)
@@ -138,7 +130,7 @@ def test_a_model_is_told_by_vectors_of_fixed_texts_for_the_api_has_no_digests():
 
 def test_a_query_waits_for_no_server_that_asks_for_long(server):
     server.fail(EMBEDDINGS, status=429, retry_after=30, times=None)
-    embeddings = embedding_provider(settings(server))
+    embeddings = embedding_provider(settings(server.url))
     with pytest.raises(ModelError, match="again in 30 s"):
         embeddings.embed_query(["one"])
     embeddings.close()
@@ -148,7 +140,7 @@ def test_a_query_waits_for_no_server_that_asks_for_long(server):
 def test_a_server_is_asked_again_when_it_said_and_not_before(server):
     server.fail(EMBEDDINGS, status=429, retry_after=1, times=1)
     started = time.monotonic()
-    embeddings = embedding_provider(settings(server))
+    embeddings = embedding_provider(settings(server.url))
     assert embeddings.embed_query(["one"])[0]
     embeddings.close()
     assert time.monotonic() - started >= 1

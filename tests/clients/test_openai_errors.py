@@ -2,17 +2,16 @@
 
 import logging
 from collections.abc import Iterator
-from typing import Any
 
 import httpx
 import pytest
 
-from openai_server import CHAT, EMBEDDINGS, OpenAIServer
+from openai_server import CHAT, EMBEDDINGS, OpenAIServer, settings
 from rag.clients.dialects import OpenAIClient
 from rag.clients.factory import chat_provider, embedding_provider
 from rag.clients.http_client import Blame, Refusal, explain
 from rag.clients.servers import Endpoint
-from rag.config import ChatConfig, EmbeddingConfig, ModelsConfig, OllamaConfig
+from rag.config import ModelsConfig
 from rag.exceptions import ConfigError, ModelError, ModelMissingError, TooLongError
 from tables import rows
 
@@ -20,15 +19,6 @@ KEY, VARIABLE = "sk-very-secret-42", "RAG_TEST_MODEL_KEY"
 EMBED, WRITE = "nomic-embed-text", "llama3.2"
 HERE = Endpoint("openai", "chat", "http://127.0.0.1:9", WRITE)
 THERE = Endpoint("openai", "embedding", "http://models.example", EMBED)
-
-
-def settings(url: str, variable: str = "", **limits: Any) -> ModelsConfig:
-    limits = {"connect_timeout": 2.0, "read_timeout": 5.0, "retries": 0} | limits
-    return ModelsConfig(
-        embedding=EmbeddingConfig("openai", url, EMBED, variable),
-        chat=ChatConfig("openai", url, WRITE, variable),
-        ollama=OllamaConfig(**limits),
-    )
 
 
 @pytest.fixture
@@ -109,13 +99,13 @@ def test_a_server_that_wants_a_key_says_where_to_name_one(locked, ask):
 
 def test_a_variable_that_is_not_set_is_named(locked):
     with pytest.raises(ModelError, match="wants an API key") as caught:
-        embed(settings(locked.url, VARIABLE))
+        embed(settings(locked.url, variable=VARIABLE))
     assert f"Set {VARIABLE}" in caught.value.hint
 
 
 def test_the_key_is_sent_to_the_server_and_opens_it(locked, monkeypatch):
     monkeypatch.setenv(VARIABLE, f" {KEY}\n")
-    config = settings(locked.url, VARIABLE)
+    config = settings(locked.url, variable=VARIABLE)
     embed(config)
     assert write(config) == WRITE
     assert locked.keys() == {"", f"Bearer {KEY}"}  # the first look at a server brings none
@@ -125,7 +115,7 @@ def test_a_wrong_key_is_not_repeated(locked, monkeypatch, caplog, capfd):
     caplog.set_level(logging.DEBUG)
     wrong = KEY[::-1]
     monkeypatch.setenv(VARIABLE, wrong)
-    config = settings(locked.url, VARIABLE)
+    config = settings(locked.url, variable=VARIABLE)
     for ask in (embed, write):
         with pytest.raises(ModelError, match="refuses the API key") as caught:
             ask(config)
@@ -145,14 +135,14 @@ def test_a_wrong_key_is_not_repeated(locked, monkeypatch, caplog, capfd):
 def test_no_key_travels_in_the_clear(ask, monkeypatch):
     monkeypatch.setenv(VARIABLE, KEY)
     with pytest.raises(ConfigError, match="unencrypted") as caught:
-        ask(settings("http://models.example", VARIABLE))
+        ask(settings("http://models.example", variable=VARIABLE))
     assert "https://" in caught.value.hint and KEY not in f"{caught.value!r} {caught.value.hint}"
 
 
 def test_a_key_that_is_none_is_refused_without_being_shown(locked, monkeypatch):
     monkeypatch.setenv(VARIABLE, "sk-\x1b[31m鍵")
     with pytest.raises(ConfigError, match="characters that no key has") as caught:
-        embed(settings(locked.url, VARIABLE))
+        embed(settings(locked.url, variable=VARIABLE))
     assert "sk-" not in f"{caught.value!r}"
 
 
@@ -161,7 +151,7 @@ def test_a_redirection_is_not_followed(path, monkeypatch):
     monkeypatch.setenv(VARIABLE, KEY)
     with OpenAIServer([EMBED, WRITE]) as other, OpenAIServer([EMBED, WRITE]) as server:
         server.fail(path, status=307, times=None, location=f"{other.url}{path}")
-        config = settings(server.url, VARIABLE)
+        config = settings(server.url, variable=VARIABLE)
         ask = {EMBEDDINGS: embed, "/v1/models": write}.get(path, _answer)
         with pytest.raises(ModelError, match=r"redirects to http.*not followed"):
             ask(config)

@@ -5,10 +5,9 @@ from pathlib import Path
 from threading import Timer
 
 import pytest
+from test_embedding_runs import facts
 
 from rag.config import RAGConfig
-from rag.index.embedding_space import read_embedded
-from rag.index.manifest import published_manifest
 from rag.index.snapshots import IndexDirectory
 from rag.indexing import chunk_embedding
 from rag.indexing.chunk_embedding import embed_chunks
@@ -52,8 +51,7 @@ def sent(server) -> list[str]:
 
 def embedded(config: RAGConfig) -> int:
     """How many chunks have a vector, as readers are told."""
-    with published_manifest(IndexDirectory(config.index_dir)) as manifest:
-        found = read_embedded(manifest)
+    found = facts(config)
     return found.embedded if found else 0
 
 
@@ -99,11 +97,7 @@ def test_a_note_that_changes_meanwhile_is_indexed_without_waiting(
         if not changed:
             changed.append(True)
             (work / "new.md").write_text("---\nmodified: 2026-02-01\n---\nnews")
-            with IndexRun(settings) as other:
-                other.index_vault("work", work)
-                other.publish()
-                embed_chunks(other)
-                assert other.report.notices == ["another process makes the vectors"]
+            assert run().report.notices == ["another process makes the vectors"]
 
     report = run(change).report.embedding
     assert changed and report.is_complete and embedded(settings) == 7
@@ -121,9 +115,7 @@ def test_a_text_that_changes_meanwhile_keeps_no_vector_of_the_old(
         if not changed:
             changed.append(True)
             (work / "6.md").write_text("---\nmodified: 2026-01-06\n---\nother words")
-            with IndexRun(settings) as other:
-                other.index_vault("work", work)
-                other.publish()
+            run()
 
     assert run(change).report.embedding.made == 6
     assert sent(server).count("6\nother words") == 1 and embedded(settings) == 6
@@ -142,8 +134,7 @@ def test_a_renamed_or_moved_note_embeds_nothing(run, server, work, settings):
 
 def test_how_fast_it_was_is_kept_for_who_asks_how_long_it_takes(run, server, settings):
     assert run().report.embedding.rate > 0
-    with published_manifest(IndexDirectory(settings.index_dir)) as manifest:
-        found = read_embedded(manifest)
+    found = facts(settings)
     assert found and found.rate > 0 and found.lacking == 0
 
 

@@ -15,8 +15,20 @@ from typing import Any
 from ollama_models import Model
 from ollama_server import OllamaServer
 from openai_api import OpenAIApi
+from rag.config import ChatConfig, EmbeddingConfig, ModelsConfig, OllamaConfig
 
 EMBEDDINGS, CHAT, MODELS = "/v1/embeddings", "/v1/chat/completions", "/v1/models"
+
+
+def settings(url: str, model: str = "", variable: str = "", **limits: Any) -> ModelsConfig:
+    """Name a server for both kinds of models; `variable` holds its key."""
+    return ModelsConfig(
+        embedding=EmbeddingConfig("openai", url, model or "nomic-embed-text", variable),
+        chat=ChatConfig("openai", url, model or "llama3.2", variable),
+        ollama=OllamaConfig(
+            **{"connect_timeout": 2.0, "read_timeout": 5.0, "retries": 1, **limits}
+        ),
+    )
 
 
 class OpenAIServer(OllamaServer):
