@@ -24,11 +24,13 @@ from rag.app.watch import Outcome, Watcher
 from rag.app.watch_state import be_only_watcher, read_watcher
 from rag.config import RAGConfig
 from rag.exceptions import LockedError, RAGError, StorageError, UsageError
+from rag.indexing.reports import EmbeddingReport, RunReport, VaultReport
 from rag.support.json_reports import to_json
 from rag.vault import file_events
 from rag.vault.file_events import FileEvents, WatchLimitError, is_remote
 
-NOTHING = Outcome(0, {}, 0.0)
+NOTHING = Outcome()
+BUSY = Outcome(cpu=0.1, error=LockedError("another process is writing the index"))
 SLOW = pytest.mark.slow
 Told = list[str] | Exception | Callable[[], object]
 
@@ -61,6 +63,7 @@ class Scene:
             listen=self.listen,
             clock=self,
         )
+        self.listened.clear()
 
     def watch(
         self, until: float, events: dict[float, Told] | None = None, waits: bool = False
@@ -98,9 +101,9 @@ class Scene:
         if not self.is_real:
             return self.outcomes.pop(0) if self.outcomes else NOTHING
         try:
-            return Outcome(0, to_json(sync(self.config, SyncRequest(embed=False))), 0.0)
+            return Outcome(sync(self.config, SyncRequest(embed=False)).run)
         except RAGError as error:
-            return Outcome(error.exit_code, {}, 0.0, str(error))
+            return Outcome(error=error)
 
     def begin(self, on_end: Callable[[Outcome], object]) -> None:
         self.embedded.append(self.now)
@@ -111,9 +114,6 @@ class Scene:
 
     def time(self) -> float:
         return 1.8e9 + self.now + self.asleep
-
-    def pause(self, stopped: object, seconds: float) -> None:
-        self.wait(seconds)
 
     def wake(self) -> None:
         self.is_woken = True
@@ -126,13 +126,12 @@ class Scene:
 
 def changed(cpu: float = 0.0) -> Outcome:
     """One changed note."""
-    counts = {"added": 0, "changed": 1, "deleted": 0, "problem": "", "failed": {}, "notices": {}}
-    return Outcome(0, {"vaults": {"work": counts}}, cpu)
+    return Outcome(RunReport({"work": VaultReport("work", changed=1)}), cpu)
 
 
 def embedded(made: int, left: int) -> Outcome:
     """So many chunks that were embedded, and so many that are left."""
-    return Outcome(0, {"embedding": {"made": made, "reused": 0, "left": left}}, 9.0)
+    return Outcome(RunReport(embedding=EmbeddingReport(made, left=left)), 9.0)
 
 
 @pytest.fixture
@@ -200,19 +199,17 @@ class TestWhenARunBegins:
     def test_for_words_while_embeddings_are_made(self, config, notes):
         scene, endings = Scene(config, changed()), list[Callable[[Outcome], object]]()
         scene.begin = endings.append  # type: ignore[method-assign]
-        busy = Outcome(75, {}, 0.1, "another process is writing the index")
-        scene.outcomes += [changed(), busy, changed()]
+        scene.outcomes += [changed(), BUSY, changed()]
         assert scene.watch(200, {100: ["a.md"], 110: ["b.md"]}) == [0, 101.5, 111.5, 112]
         assert len(endings) == 1, "those that were saved meanwhile are left to the one that runs"
 
     def test_again_when_another_process_writes_the_index(self, config, notes):
-        busy = Outcome(75, {}, 0.1, "another process is writing the index")
-        scene = Scene(config, NOTHING, busy, busy)
+        scene = Scene(config, NOTHING, BUSY, BUSY)
         assert scene.watch(200, {100: ["a.md"]}) == [0, 101.5, 106.5, 111.5]
         assert scene.warnings == []
 
     def test_again_in_a_minute_after_a_failure_which_is_told_once(self, config, notes):
-        scene = Scene(config, *[Outcome(4, {}, 0.1, "the disk is full")] * 3)
+        scene = Scene(config, *[Outcome(error=RAGError("the disk is full"))] * 3)
         assert scene.watch(200) == [0, 60, 120, 180]
         assert scene.warnings == ["the disk is full"]
 
@@ -262,7 +259,7 @@ class TestTrouble:
             "not watching yet: the list of vaults is damaged",
             "the notes are watched from now on",
         ]
-        assert scene.listened == [({notes}, False)] * 2
+        assert scene.listened == [({notes}, False), (set(), False), ({notes}, False)]
 
     def test_over_the_limit_of_the_system_files_are_looked_at_instead(self, config, notes):
         scene = Scene(config, NOTHING)

@@ -13,31 +13,33 @@ it holds no lock while a model is at work, so a note that is saved meanwhile is 
 
 from __future__ import annotations
 
-import json
 import os
+import select
 import signal
 import sqlite3
-import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from importlib import import_module
 from math import inf
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from stat import S_ISDIR
-from tempfile import TemporaryFile
 from typing import Any
 
-from rag.app.program_start import program_start
+from rag.app.requests import SyncRequest
 from rag.app.watch_state import WatcherStatus, WatchRun, be_only_watcher, write_watcher
-from rag.config import RAGConfig
+from rag.config import RAGConfig, load_config
 from rag.exceptions import LockedError, RAGError, RunInterruptedError, UsageError
 from rag.index.lookup import open_manifest
 from rag.index.vault_registry import NO_VAULT, configured_vaults, known_vaults
+from rag.indexing.reports import RunReport
+from rag.support import process_exit
+from rag.support.processes import PythonProcess, Say, take_orders
+from rag.support.unused_libraries import leave_out_unused
 from rag.text.messages import plural
 from rag.vault.file_events import FileEvents, WatchLimitError
 
@@ -55,90 +57,66 @@ _WRITTEN = 60.0  # seconds between two heartbeats that are written down
 _JUMP = 10.0  # seconds by which the clocks differ more than before, when the machine slept
 _SLICE = 60.0  # seconds that one run embeds, before it is told what came of it
 _NICE = 5  # with 10 a saved note is found too late on a machine that is busy
-# Import what a run needs, and wait for the word; without one the watcher is gone. While there is
-# none some note is being written, and what writes an index, of .6 s, can be imported too.
-_BEGIN = """
-import select, sys
-from rag.daemon.unused_libraries import leave_out_unused
-leave_out_unused()
-import rag.app.sync, rag.cli.commands.index, rag.indexing.run
-if not select.select([sys.stdin], [], [], 0)[0]:
-    import rag.cli.app, rag.indexing.pipeline, rag.stores.edge.document_store
-if sys.stdin.read(1):
-    from rag.__main__ import main
-    main()
-"""
-_INDEXED = (0, 5)  # exit codes; with 5 some note could not be read, and is named
-
-
-class Clock:
-    """The time, for those who wait; a test gives another."""
-
-    monotonic = staticmethod(time.monotonic)  # seconds in which the machine did not sleep
-    time = staticmethod(time.time)
-    pause = staticmethod(threading.Event.wait)
+_UNFINISHED = "`rag index` did not finish"
+_TO_LOOK = ("rag.app.sync", "rag.indexing.run")  # what a run needs that finds nothing changed
+_TO_WRITE = ("rag.indexing.pipeline", "rag.stores.edge.document_store")  # .6 s of a processor
 
 
 @dataclass(frozen=True)
 class Outcome:
     """What came of a run of the indexer.
 
-    :param report: what it printed; empty when that was no JSON.
+    :param run: what it did; of one that failed, nothing.
     :param cpu: the seconds of a processor that it took.
-    :param error: why it failed.
     """
 
-    exit_code: int
-    report: Mapping[str, Any]
-    cpu: float
-    error: str = ""
+    run: RunReport = field(default_factory=RunReport)
+    cpu: float = 0.0
+    error: RAGError | None = None
 
     @property
-    def vaults(self) -> Mapping[str, Any]:
-        """What it did in each vault."""
-        vaults: Mapping[str, Any] = self.report.get("vaults", {})
-        return vaults
+    def exit_code(self) -> int:
+        """That of `rag index`; with 5 some note could not be read, and is named."""
+        return self.error.exit_code if self.error else 5 if self.run.incomplete else 0
 
     def count(self, *what: str) -> int:
         """Return how many notes were `added`, `changed` or `deleted`."""
-        return sum(int(vault[name]) for vault in self.vaults.values() for name in what)
+        return sum(getattr(vault, name) for vault in self.run.vaults.values() for name in what)
 
     @property
     def embedded(self) -> int:
         """How many chunks got a vector."""
-        embedding = self.report.get("embedding") or {}
-        return int(embedding.get("made", 0) + embedding.get("reused", 0))
+        embedding = self.run.embedding
+        return embedding.made + embedding.reused if embedding else 0
 
     @property
     def goes_on(self) -> bool:
         """Whether chunks are left to embed, or scans to read, and more time would help."""
-        scans = self.report.get("scans") or {}
-        is_embedding = self.embedded > 0 and (self.report.get("embedding") or {}).get("left")
-        return bool(is_embedding or (scans.get("read") and scans["left"]))
+        embedding, scans = self.run.embedding, self.run.scans
+        is_embedding = self.embedded and embedding and embedding.left
+        return bool(is_embedding or (scans and scans.read and scans.left))
 
     def problems(self, missing: Collection[str]) -> list[str]:
         """Return what there is to know of the run, but not that these vaults are missing."""
-        sentences = [self.error] if self.error else [*self.report.get("notices", [])]
-        for name, vault in self.vaults.items():
-            if vault["problem"] and name not in missing:
-                sentences.append(f"vault {name!r}: {vault['problem']}")
-            notes = (*vault["failed"].items(), *vault["notices"].items())
+        sentences = [self.error.as_notice()] if self.error else [*self.run.notices]
+        for name, vault in self.run.vaults.items():
+            if vault.problem and name not in missing:
+                sentences.append(f"vault {name!r}: {vault.problem}")
+            notes = (*vault.failed.items(), *vault.notices.items())
             sentences += [f"{name}/{path}: {why}" for path, why in notes]
         return sentences
 
 
 class IndexProcess:
-    """`rag index` in a process of its own, which gives way to others.
+    """The indexer in a process of its own, which gives way to others.
 
-    :param options: such as `--no-embed`, and those that name the file of settings.
+    :param file: the project's file of settings; each run reads them anew.
+    :param embeds: whether it makes embeddings too.
     """
 
-    def __init__(self, config: RAGConfig, options: Sequence[str] = ()) -> None:
-        minutes = min(config.embedding.minutes, _SLICE / 60)
-        self._command = [sys.executable, "-c", _BEGIN, "index", "-q", "--json", *options]
-        self._environment = os.environ | program_start(config).environment
-        self._environment |= {"RAG_WARM": "0", "RAG_EMBEDDING__MINUTES": str(minutes)}
-        self._process: subprocess.Popen[bytes] | None = None
+    def __init__(self, file: Path | None = None, embeds: bool = True) -> None:
+        self._order = file, embeds
+        self._process: PythonProcess | None = None
         self._thread: threading.Thread | None = None
         self._is_stopped = False
 
@@ -148,51 +126,26 @@ class IndexProcess:
         :raises OSError: when it cannot be started.
         """
         if self._process is None and not self._is_stopped:
-            self._complaints = TemporaryFile()  # noqa: SIM115 - `run` closes it
-            self._process = subprocess.Popen(
-                self._command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._complaints,
-                env=self._environment,
-                start_new_session=True,  # Ctrl-C is told to it by `stop`
-            )
-            with suppress(OSError):
-                os.setpriority(os.PRIO_PROCESS, self._process.pid, _NICE)
+            self._process = PythonProcess(__name__, serve.__name__)
 
     def run(self) -> Outcome:
         """Index what changed, and return what came of it."""
         try:
             self.prepare()
         except OSError as error:
-            return Outcome(4, {}, 0.0, f"{self._command[0]} cannot be run: {error.strerror}")
-        process = self._process
-        if process is None:  # it is stopped
-            return Outcome(RunInterruptedError.exit_code, {}, 0.0)
-        assert process.stdin and process.stdout
-        with suppress(BrokenPipeError), process.stdin as word:
-            word.write(b"\n")
-        with process.stdout as pipe:
-            output = pipe.read()
-        # Of this process alone, while another one may end.
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = code = os.waitstatus_to_exitcode(status)
-        cpu, self._process = used.ru_utime + used.ru_stime, None
-        with self._complaints as file:
-            file.seek(0)
-            complaints = file.read()
-        try:
-            report = json.loads(output)
-        except ValueError:
-            report = {}
-        if code in _INDEXED and report:
-            return Outcome(code, report, cpu)
-        if failure := report.get("error"):
-            hint = f". {failure['hint']}" if failure.get("hint") else ""
-            return Outcome(code, {}, cpu, f"{failure['message']}{hint}")
-        last = complaints.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        ended = f"signal {-code} ended it" if code < 0 else f"exit code {code}"
-        return Outcome(code or 1, {}, cpu, f"`rag index` did not finish: {last or ended}")
+            return Outcome(error=RAGError(f"{sys.executable} cannot be run: {error.strerror}"))
+        if self._process is None:
+            return Outcome(error=RunInterruptedError("stopped"))
+        with self._process as process:
+            process.order(self._order)
+            try:
+                outcome: Outcome = process.answer()
+            except EOFError:
+                code = process.process.wait()
+                why = f"signal {-code} ended it" if code < 0 else f"exit code {code}"
+                outcome = Outcome(error=RAGError(f"{_UNFINISHED}: {why}"))
+            self._process = None
+        return outcome
 
     def begin(self, on_end: Callable[[Outcome], object]) -> None:
         """Do the same in a thread, which hands on what came of it."""
@@ -207,9 +160,41 @@ class IndexProcess:
     def stop(self) -> None:
         """End the run: it keeps what it has done. Who says it again does not wait for that."""
         if process := self._process:
-            with suppress(ProcessLookupError):  # `send_signal` would take its end from `run`
-                os.kill(process.pid, signal.SIGKILL if self._is_stopped else signal.SIGINT)
+            process.process.send_signal(signal.SIGKILL if self._is_stopped else signal.SIGTERM)
         self._is_stopped = True
+
+
+def serve() -> None:
+    """Be that process. While no order has come some note is being written, so that there is time to
+    import what writes an index too."""
+    os.nice(_NICE)
+    leave_out_unused()
+    process_exit.begin()
+    is_ordered = select.select([sys.stdin], [], [], 0)[0]
+    for module in _TO_LOOK if is_ordered else _TO_LOOK + _TO_WRITE:
+        import_module(module)
+    take_orders(_index)
+
+
+def _index(order: tuple[Path | None, bool], say: Say) -> Outcome:
+    from rag.app.sync import sync
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # until now it ended the process
+    file, embeds = order
+    run, failure = RunReport(), None
+    try:
+        config = load_config(file)
+        seconds = min(60 * config.embedding.minutes, _SLICE)
+        request = SyncRequest(embed=None if embeds else False, quiet=True, seconds=seconds)
+        run = sync(config, request).run
+    except RAGError as error:
+        failure = error
+    except KeyboardInterrupt:
+        failure = RunInterruptedError("stopped")
+    except Exception as error:
+        failure = RAGError(f"{_UNFINISHED}: {type(error).__name__}: {error}")
+    process_exit.finish(0)  # what it started ends, whose work is counted then
+    return Outcome(run, sum(os.times()[:4]), failure)
 
 
 class Watcher:
@@ -217,10 +202,11 @@ class Watcher:
 
     :param tell: is given a line on each run that changed something.
     :param warn: is given what else there is to say.
-    :param options: of `rag index`: those that name the file of settings.
-    :param runner: indexes words; without one, a process of `rag index --no-embed`.
-    :param embedder: makes embeddings; without one, a process of `rag index`.
+    :param file: the project's file of settings, as the indexer is given it.
+    :param runner: indexes words; without one, a process.
+    :param embedder: makes embeddings; without one, a process.
     :param listen: makes what tells of changes, as `FileEvents` does.
+    :param clock: has `time`, and `monotonic`, which stands still while the machine sleeps.
     """
 
     def __init__(
@@ -228,36 +214,35 @@ class Watcher:
         config: RAGConfig,
         tell: Callable[[str], object],
         warn: Callable[[str], object],
-        options: Sequence[str] = (),
+        file: Path | None = None,
         runner: IndexProcess | None = None,
         embedder: IndexProcess | None = None,
         listen: Callable[..., FileEvents] = FileEvents,
-        clock: Clock | None = None,
+        clock: Any = time,
     ) -> None:
         self._config, self._tell, self._warn = config, tell, warn
-        self._runner = runner or IndexProcess(config, ["--no-embed", *options])
-        self._embedder = embedder or IndexProcess(config, options)
-        self._listen, self._clock = listen, clock or Clock()
+        self._runner = runner or IndexProcess(file, embeds=False)
+        self._embedder = embedder or IndexProcess(file)
+        self._listen, self._clock = listen, clock
         self._stopped = threading.Event()
-        self._events: FileEvents | None = None
-        self._vaults: dict[str, Path] = {}
-        self._watched: dict[Path, tuple[int, int]] = {}  # folders, and what tells two apart
-        self._must_poll = False
-        self._first: float | None = None  # when the first of the events came that wait for a run
-        self._last = 0.0
         now = self._now()
-        self._look_at = self._rested_at = now  # when a run is due, and when it may be
+        self._drift = self._clock.time() - now
+        # The folders of vaults, those that are listened at, and what tells two of these apart.
+        self._vaults: dict[str, Path] = {}
+        self._watched: Mapping[Path, tuple[int, int]] = {}
+        self._events = listen((), apart=config.data_dir)
+        self._heard = 0  # events since it began to listen
+        self._must_poll = False
+        self._first = inf  # when the first of the events came that wait for a run
+        # When a run is due: for these events, and for all notes; and when the next one may be.
+        self._change_at, self._look_at, self._rested_at = inf, now, now
         self._follow_at = now  # when to look whether the folders are there
         self._listened = self._written = now
-        self._drift = self._clock.time() - now
         self._saved, self._counted = _SAVED, now  # seconds of a processor, and when they were
-        self._heard = 0  # events since it began to listen
         self._embed_at = inf  # when to have embeddings made
         self._is_embedding = False
-        self._embedded = SimpleQueue[Outcome]()  # what came of it, not yet told
-        # Of the last run for words, and of the last one for embeddings.
-        self._problems: dict[IndexProcess, list[str]] = {}
-        self._lost: set[str] = set()  # why it had to listen anew
+        self._embedded: Outcome | None = None  # what came of it, not yet told
+        self._problems: dict[object, list[str]] = {}  # by who had them the last time
         self._status = WatcherStatus(os.getpid(), self._iso(), self._iso())
 
     def run(self, on_start: Callable[[], object] = lambda: None) -> None:
@@ -276,16 +261,13 @@ class Watcher:
                     self._step()
             finally:
                 self._embedder.join()
-                if self._events is not None:
-                    self._events.close()
-                self._events = None
+                self._events.close()
 
     def run_when_free(self) -> None:
         """Watch as soon as there is something to watch and nobody else does, until `stop`."""
-        reason = ""
 
         def tell() -> None:
-            if reason:
+            if self._problems.pop(self, ()):
                 self._warn("the notes are watched from now on")
 
         while not self._stopped.is_set():
@@ -293,35 +275,32 @@ class Watcher:
                 self.run(tell)
             except (RAGError, OSError) as error:
                 why = error.as_notice() if isinstance(error, RAGError) else str(error)
-                if why != reason:
-                    self._warn(f"not watching yet: {why}")
-                reason = why
-                self._clock.pause(self._stopped, _BEAT)
+                self._warn_of(self, [f"not watching yet: {why}"])
+                self._listen_at({})
+                self._events.wait(_BEAT)
 
     def stop(self) -> None:
         """End it, and a run that it began; from another thread, or a signal's handler."""
         self._stopped.set()
         self._runner.stop()
         self._embedder.stop()
-        if self._events is not None:
-            self._events.wake()
+        self._events.wake()
 
     def _step(self) -> None:
         paths: list[str] = []
         try:
             self._follow()
-            if self._events is not None:
-                until = min(self._next_run(), self._follow_at, self._next_embedding())
-                paths = self._events.wait(until - self._now())
+            until = min(self._next_run(), self._next_embedding(), self._follow_at)
+            paths = self._events.wait(until - self._now())
         except OSError as error:
             self._lose(error)
         now = self._now()
         if paths:
-            if self._first is None:
+            if self._first == inf:
                 self._first = now
                 with suppress(OSError):  # which the run will say
                     self._runner.prepare()
-            self._last = now
+            self._change_at = min(now + _QUIET, self._first + _LATEST)
             self._heard += len(paths)
             self._status = replace(self._status, last_event=self._iso())
         drift = self._clock.time() - now
@@ -330,8 +309,8 @@ class Watcher:
         self._drift = drift
         if self._stopped.is_set():
             return
-        with suppress(Empty):
-            self._end_embedding(self._embedded.get_nowait())
+        if self._embedded:
+            self._end_embedding(self._embedded)
         if now >= self._next_run():
             self._index()
         elif now >= self._next_embedding():
@@ -341,23 +320,19 @@ class Watcher:
             self._write()
 
     def _next_run(self) -> float:
-        due = self._look_at
-        if self._first is not None:
-            due = min(due, self._last + _QUIET, self._first + _LATEST)
-        return max(due, self._rested_at)
+        return max(min(self._look_at, self._change_at), self._rested_at)
 
     def _index(self) -> None:
         if self._heard > _MANY or self._now() >= self._listened + _WHOLE:
-            self._listen_at_folders(self._watched)
-        started, first = self._now(), self._first
-        self._first = None
+            self._listen_at(self._watched)
+        started = self._now()
+        self._first = self._change_at = inf
         outcome = self._runner.run()
         if self._stopped.is_set():
             return
         now = self._now()
         self._look_at, self._rested_at = now + _WHOLE, now
-        if outcome.exit_code == LockedError.exit_code:
-            self._first = first
+        if isinstance(outcome.error, LockedError):
             self._look_at = self._rested_at = now + (_SHORT if self._is_embedding else _BUSY)
             self._write()
             return
@@ -366,21 +341,22 @@ class Watcher:
         else:
             self._embed_at = now
             self._spend(outcome)
-        took, changed = round(1000 * (now - started)), outcome.count("added", "changed", "deleted")
-        self._report(self._runner, outcome, f" ({now - started:.1f} s)")
-        self._write(last_run=WatchRun(self._iso(), took, outcome.exit_code, changed, outcome.error))
+        took, changed = now - started, outcome.count("added", "changed", "deleted")
+        self._report(self._runner, outcome, f" ({took:.1f} s)")
+        why = outcome.error.as_notice() if outcome.error else ""
+        run = WatchRun(self._iso(), round(1000 * took), outcome.exit_code, changed, why)
+        self._write(last_run=run)
 
     def _next_embedding(self) -> float:
         return inf if self._is_embedding else self._embed_at
 
     def _hand_on(self, outcome: Outcome) -> None:
-        self._embedded.put(outcome)  # in a thread of its own, for that of the watcher
-        if self._events is not None:
-            self._events.wake()
+        self._embedded = outcome  # in a thread of its own, for that of the watcher
+        self._events.wake()
 
     def _end_embedding(self, outcome: Outcome) -> None:
-        self._is_embedding = False
-        if outcome.exit_code == LockedError.exit_code:
+        self._is_embedding, self._embedded = False, None
+        if isinstance(outcome.error, LockedError):
             self._embed_at = min(self._embed_at, self._now() + _BUSY)
             return
         if outcome.goes_on:
@@ -397,17 +373,22 @@ class Watcher:
         self._rested_at = now + max(0.0, -self._saved / _SHARE)
 
     def _report(self, process: IndexProcess, outcome: Outcome, took: str = "") -> None:
-        counts = [(outcome.count("added", "changed"), "note", "indexed")]
-        counts += [(outcome.count("deleted"), "note", "removed")]
-        counts += [(outcome.embedded, "chunk", "embedded")]
+        counts = (
+            (outcome.count("added", "changed"), "note", "indexed"),
+            (outcome.count("deleted"), "note", "removed"),
+            (outcome.embedded, "chunk", "embedded"),
+        )
         if parts := [f"{plural(count, what)} {done}" for count, what, done in counts if count]:
             self._tell(f"{self._iso()[11:19]}  {', '.join(parts)}{took}")
         missing = [name for name, root in self._vaults.items() if _identity(root) is None]
-        problems = outcome.problems(missing)
+        self._warn_of(process, outcome.problems(missing))
+
+    def _warn_of(self, source: object, problems: list[str]) -> None:
+        """Tell of problems that no source had the last time."""
         for problem in problems:
             if not any(problem in earlier for earlier in self._problems.values()):
                 self._warn(problem)
-        self._problems[process] = problems
+        self._problems[source] = problems
 
     # -- the folders -----------------------------------------------------------------------
 
@@ -428,42 +409,37 @@ class Watcher:
         self._vaults = self._roots()
         roots = {*self._vaults.values()}
         there = {root: key for root in roots if (key := _identity(root)) is not None}
-        missing, before = sorted(str(root) for root in roots - there.keys()), self._status.missing
-        for root in missing:
-            if root not in before:
-                self._warn(f"{root} is not there: its notes are kept, and it is waited for")
-        for root in before:
+        missing = sorted(str(root) for root in roots - there.keys())
+        gone = "{} is not there: its notes are kept, and it is waited for"
+        self._warn_of("folders", [*map(gone.format, missing)])
+        for root in self._status.missing:
             if Path(root) in there:
                 self._warn(f"{root} is there again")
         self._status = replace(self._status, missing=missing)
-        if self._events is None or there != self._watched:
-            self._listen_at_folders(there)
+        if there != self._watched:
+            self._listen_at(there)
             self._look_at = self._now()
             self._write()
         self._follow_at = self._now() + _BEAT
 
-    def _listen_at_folders(self, folders: Mapping[Path, tuple[int, int]]) -> None:
+    def _listen_at(self, folders: Mapping[Path, tuple[int, int]]) -> None:
         """Listen anew, also at folders of which the system has not told that they came."""
-        files, before = 0, self._events
+        files, before, apart = 0, self._events, self._config.data_dir
         with suppress(RAGError, sqlite3.Error, OSError), open_manifest(self._config) as manifest:
             files = manifest.kept_totals()[0]
-        apart, polled = self._config.data_dir, self._must_poll
-        self._events = self._listen(folders, apart=apart, polled=polled, files=files)
-        if before is not None:
-            before.close()
-        self._watched = {**folders}
-        self._listened, self._heard = self._now(), 0
+        self._events = self._listen(folders, apart=apart, polled=self._must_poll, files=files)
+        before.close()
+        self._watched, self._listened, self._heard = folders, self._now(), 0
         self._status = replace(self._status, polled=[*map(str, self._events.polled)])
 
     def _lose(self, error: OSError) -> None:
-        is_limit = isinstance(error, WatchLimitError)
-        if str(error) not in self._lost:
-            self._warn(str(error))
-        self._lost.add(str(error))
-        self._must_poll = self._must_poll or is_limit
-        self._listen_at_folders(self._watched if is_limit else {})
+        self._warn_of("events", [str(error)])
         self._look_at = self._now()
-        if not is_limit:
+        if isinstance(error, WatchLimitError):
+            self._must_poll = True
+            self._listen_at(self._watched)
+        else:
+            self._listen_at({})
             self._follow_at = self._now() + _BEAT
 
     def _write(self, **facts: Any) -> None:
@@ -474,7 +450,7 @@ class Watcher:
             write_watcher(self._config, self._status)
 
     def _now(self) -> float:
-        return self._clock.monotonic()
+        return float(self._clock.monotonic())
 
     def _iso(self) -> str:
         return datetime.fromtimestamp(self._clock.time()).astimezone().isoformat("T", "seconds")

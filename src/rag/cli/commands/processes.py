@@ -111,7 +111,7 @@ def _go_on() -> None:
 def _watcher(given: Given, tell: Callable[[str], object]) -> Watcher:
     from rag.app.watch import Watcher
 
-    return Watcher(given.config, tell, lambda line: say(f"rag: {line}"), given.config_options)
+    return Watcher(given.config, tell, lambda line: say(f"rag: {line}"), given.config_file)
 
 
 @contextmanager
