@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from rag.config import RAGConfig
-from rag.web.access import read_token
 from rag.web.gate import Limits
 from rag.web.serve import Address, Server
 
@@ -95,7 +94,7 @@ def serving(config: RAGConfig, limits: Limits = IN_THIS_PROCESS) -> Iterator[Cli
     thread.start()
     assert is_up.wait(60)
     try:
-        yield Client(server, read_token(config.data_dir))
+        yield Client(server, server.access.token)
     finally:
         server.stop()
         thread.join(30)

@@ -18,7 +18,7 @@ def readers_of(client: Client) -> list[int]:
     """The processes of a server that are up."""
     processes = client.server.readers.processes
     wait_until(lambda: len(processes) == 2)
-    return [one.process.pid for one in processes]
+    return [one.process.pid for one in processes.values()]
 
 
 def test_searches_of_many_clients_are_answered_side_by_side(client):

@@ -92,7 +92,7 @@ def test_a_link_opens_the_page_once_with_a_cookie_that_scripts_cannot_read(clien
 def test_a_link_that_nobody_opens_is_good_for_minutes(client, monkeypatch):
     an_hour_ago = time.time() - 3600
     with monkeypatch.context() as then:
-        then.setattr("rag.web.access.time.time", lambda: an_hour_ago)
+        then.setattr("rag.web.gate.time.time", lambda: an_hour_ago)
         path = client.server.link.partition(str(client.port))[2]
     opened = client.get(path, Authorization=None)
     assert (opened.status, "set-cookie" in opened.headers) == (401, False)

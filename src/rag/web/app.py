@@ -1,53 +1,64 @@
-"""The routes of the API: each takes a request of `rag.web.requests` and gives a report of
-`rag.app`. Nothing here imports what reads notes: that is done in other processes, by `Readers`."""
+"""The routes of the API and of the page: most take a request of `rag.web.requests` and give a
+report of `rag.app`. Nothing here imports what reads notes: that is done in other processes, by
+`Readers`."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+import json
+import secrets
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cache, partial
+from importlib.resources import files
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from unicodedata import normalize
 
+from jinja2 import Environment, FunctionLoader
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import (
+    HTMLResponse,
+    JSONResponse,
+    RedirectResponse,
+    Response,
+    StreamingResponse,
+)
 from starlette.routing import Route
 
 from rag import __version__
 from rag.app.library import Library
 from rag.app.watch_state import is_watched
-from rag.exceptions import RAGError
-from rag.web.access import COOKIE_SECONDS, Access
+from rag.exceptions import NotFoundError, RAGError
 from rag.web.answers import Listener, RequestError, answered, encode, error_response
+from rag.web.gate import COOKIE_SECONDS, Access
 from rag.web.mcp import Endpoint
-from rag.web.readers import Readers, function_named
+from rag.web.readers import Readers
 
 if TYPE_CHECKING:
     from rag.app.ask import AnswerReport
     from rag.app.chat import TurnReport
 
-Respond = Callable[[Request], Awaitable[Response]]
 _ANSWERS = 2  # at once; more only wait for each other
 _LOOK = 3.0  # seconds between two looks for changed notes
 _PAUSE, _LATEST = 0.5, 15.0  # without a request before one; after which nobody waits for a pause
 
 
-@dataclass(frozen=True)
-class Operation:
+class Operation(NamedTuple):
     """A route that takes a request and gives a report.
 
     :param request: the name of its type in `rag.web.requests`.
     :param work: the function that makes the report, as `module:name`.
-    :param is_streamed: whether it gives events, of which the last holds the report.
+    :param gives: what it gives: a report on the newest snapshot; events, of which the last holds
+        the report; or a report on what it wrote.
     """
 
     method: str
     path: str
     request: str
     work: str
-    is_streamed: bool = False
+    gives: str = "report"
 
 
 OPERATIONS = (
@@ -56,39 +67,53 @@ OPERATIONS = (
     Operation("POST", "/v1/notes:batch", "Batch", "rag.web.requests:notes"),
     Operation("GET", "/v1/notes/{id}/related", "Related", "rag.app.related:related"),
     Operation("GET", "/v1/notes/{id}", "Note", "rag.web.requests:note"),
-    Operation("POST", "/v1/ask", "Ask", "rag.web.answers:ask", True),
-    Operation("POST", "/v1/chat", "Chat", "rag.web.answers:chat", True),
-    Operation("POST", "/v1/index", "Index", "rag.app.sync:sync"),
+    Operation("POST", "/v1/ask", "Ask", "rag.web.answers:ask", "events"),
+    Operation("POST", "/v1/chat", "Chat", "rag.web.answers:chat", "events"),
+    Operation("POST", "/v1/index", "Index", "rag.app.sync:sync", "changes"),
 )
+# What the page is made of: functions of `rag.web.parts`, and files.
+_PARTS = ("results", "note", "related", "filters", "status")
+_FILES = {"app.css": "text/css", "app.js": "text/javascript", "icon.svg": "image/svg+xml"}
+_POLICY = (
+    "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src 'self';"
+    " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_OF_PICTURES = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 
-class Api:
-    """Answers requests for the notes of a library.
+def make_app(library: Library, readers: Readers, access: Access) -> Starlette:
+    """Return the application that answers requests which have passed the gate."""
+    api = _Api(library, readers, access)
+    ways = {"report": api.read_report, "events": api.answer, "changes": api.index}
+    mcp = Endpoint(library, ThreadPoolExecutor(_ANSWERS, "mcp"))
+    routes = [
+        Route("/", _index_page),
+        Route("/page/image", api.picture),
+        Route("/page/{name}", api.part),
+        Route("/health", _health),
+        Route("/open", api.open),
+        Route("/openapi.json", api.describe),
+        Route("/mcp", mcp.answer, methods=["POST"]),
+    ]
+    for operation in OPERATIONS:
+        path = operation.path.replace("{id}", "{note:path}")
+        respond = partial(ways[operation.gives], operation)
+        routes.append(Route(path, respond, methods=[operation.method]))
+    handlers = dict.fromkeys((HTTPException, RAGError, Exception), _refuse)
+    return Starlette(routes=routes, exception_handlers=handlers)
 
-    :param cookie: the name of the cookie.
-    """
 
-    def __init__(self, library: Library, readers: Readers, access: Access, cookie: str) -> None:
-        self._library, self._readers = library, readers
-        self._access, self._cookie = access, cookie
+class _Api:
+    """Answers requests for the notes of a library."""
+
+    def __init__(self, library: Library, readers: Readers, access: Access) -> None:
+        self._library, self._readers, self._access = library, readers, access
         self._answer_pool = ThreadPoolExecutor(_ANSWERS, "answer")
         self._index_pool = ThreadPoolExecutor(1, "index")
         self._looked = 0.0
         self._look_timer: asyncio.TimerHandle | None = None
-        mcp = Endpoint(library, ThreadPoolExecutor(_ANSWERS, "mcp"))
-        self.routes = [
-            Route("/health", self._health),
-            Route("/open", self._open),
-            Route("/openapi.json", self._openapi),
-            Route("/mcp", mcp.answer, methods=["POST"]),
-        ]
-        for op in OPERATIONS:
-            make = self._answering if op.is_streamed else self._reading
-            respond = self._indexing(op) if op.path == "/v1/index" else make(op)
-            path = op.path.replace("{id}", "{id:path}")
-            self.routes.append(Route(path, respond, methods=[op.method]))
 
-    async def read(self, work: str, *given: Any) -> Any:
+    async def _read(self, work: str, *given: Any) -> Any:
         """Return what a function makes of the newest snapshot; see `Readers.read`.
 
         Whether notes changed is found out every few seconds, between two requests; not where a
@@ -114,32 +139,35 @@ class Api:
         self._looked = asyncio.get_running_loop().time()
         self._index_pool.submit(look)
 
-    def _reading(self, operation: Operation) -> Respond:
-        """Return what responds with a report on the newest snapshot."""
+    async def read_report(self, operation: Operation, request: Request) -> Response:
+        """Give a report on the newest snapshot."""
+        given = await request.body() if operation.method == "POST" else request.query_params
+        names = operation.request, operation.work
+        report = await self._read("rag.web.requests:answer", *names, given, request.path_params)
+        return Response(report, media_type="application/json")
 
-        async def respond(request: Request) -> Response:
-            given = await request.body() if operation.method == "POST" else request.query_params
-            named = {"note": request.path_params["id"]} if request.path_params else {}
-            names = operation.request, operation.work
-            report = await self.read("rag.web.requests:answer", *names, given, named)
-            return Response(report, media_type="application/json")
+    async def answer(self, operation: Operation, request: Request) -> Response:
+        """Give the events of an answer."""
+        asked = await asyncio.to_thread(self._parse, operation, await request.body())
 
-        return respond
+        def run(listener: Listener) -> AnswerReport | TurnReport:
+            self._library.wait_for_answers()
+            return resolve_name(operation.work)(self._library, asked, listener)  # type: ignore[no-any-return]
 
-    def _answering(self, operation: Operation) -> Respond:
-        """Return what responds with the events of an answer."""
+        events = answered(run, asked.question, self._answer_pool)
+        return StreamingResponse(events, media_type="text/event-stream")
 
-        async def respond(request: Request) -> Response:
-            asked = await asyncio.to_thread(self._parse, operation, await request.body())
+    async def index(self, operation: Operation, request: Request) -> Response:
+        """Write the index, and give a report on that."""
 
-            def run(listener: Listener) -> AnswerReport | TurnReport:
-                self._library.wait_for_answers()
-                return function_named(operation.work)(self._library, asked, listener)  # type: ignore[no-any-return]
+        def run() -> bytes:
+            asked = self._parse(operation, body)
+            return encode(resolve_name(operation.work)(self._library.config, asked))
 
-            events = answered(run, asked.question, self._answer_pool)
-            return StreamingResponse(events, media_type="text/event-stream")
-
-        return respond
+        body, loop = await request.body(), asyncio.get_running_loop()
+        report = await loop.run_in_executor(self._index_pool, run)
+        self._looked = 0.0
+        return Response(report, media_type="application/json")
 
     def _parse(self, operation: Operation, body: bytes) -> Any:
         self._library.wait_for_notes()
@@ -147,54 +175,83 @@ class Api:
 
         return requests.parse(operation.request, body)
 
-    def _indexing(self, operation: Operation) -> Respond:
-        async def respond(request: Request) -> Response:
-            def run() -> bytes:
-                asked = self._parse(operation, body)
-                return encode(function_named(operation.work)(self._library.config, asked))
+    async def describe(self, request: Request) -> Response:
+        """Give the OpenAPI description."""
+        return JSONResponse(await self._read("rag.web.openapi:describe", OPERATIONS))
 
-            body, loop = await request.body(), asyncio.get_running_loop()
-            report = await loop.run_in_executor(self._index_pool, run)
-            self._looked = 0.0
-            return Response(report, media_type="application/json")
-
-        return respond
-
-    async def _health(self, request: Request) -> Response:
-        """Return that the server is up; nothing of the notes."""
-        return JSONResponse({"schema": 1, "status": "ok", "version": __version__})
-
-    async def _openapi(self, request: Request) -> Response:
-        return JSONResponse(await self.read("rag.web.openapi:describe", OPERATIONS))
-
-    async def _open(self, request: Request) -> Response:
+    async def open(self, request: Request) -> Response:
         """Give a browser that opens a one-time link its cookie."""
         if not self._access.use_link(request.query_params.get("once", "")):
             hint = "`rag serve --http --open` makes a new one."
             raise RequestError(401, "unauthorized", "this link was used, or is too old", hint)
         reply = RedirectResponse("/", 303)
-        name, value = self._cookie, self._access.cookie
+        name, value = self._access.cookie_name, self._access.cookie
         reply.set_cookie(name, value, COOKIE_SECONDS, httponly=True, samesite="strict")
         return reply
 
+    async def part(self, request: Request) -> Response:
+        """Give a part of the page, or a file of it."""
+        name = request.path_params["name"]
+        if name in _PARTS:
+            asked = _language(request), request.query_params
+            return HTMLResponse(await self._read(f"rag.web.parts:{name}", *asked))
+        if name not in _FILES:
+            raise NotFoundError("the page has no such file")
+        return Response(read_file(name), media_type=_FILES[name])
 
-def make_app(api: Api, pages: Sequence[Route] = ()) -> Starlette:
-    """Return the application that answers requests which have passed the gate."""
+    async def picture(self, request: Request) -> Response:
+        """Give a picture that a note shows."""
+        note, name = (request.query_params.get(key, "") for key in ("note", "name"))
+        content, kind = await self._read("rag.web.parts:picture", note, normalize("NFC", name))
+        headers = {"Content-Security-Policy": _OF_PICTURES, "Cache-Control": "private, max-age=60"}
+        if kind == _FILES["icon.svg"]:  # by itself it would be a document, in a page it is none
+            headers["Content-Disposition"] = "attachment"
+        return Response(content, headers=headers, media_type=kind)
 
-    async def refuse(request: Request, error: Exception) -> Response:
-        if isinstance(error, HTTPException):
-            kind, message = "usage", "the request cannot be read"
-            hint = "`/openapi.json` lists all."
-            if error.status_code == 404:
-                kind, message = "not_found", "there is no such address"
-            elif error.status_code == 405:
-                methods = " or ".join(sorted((error.headers or {}).get("Allow", "").split(", ")))
-                message, hint = "this address is not asked like that", f"Ask it with {methods}."
-            error = RequestError(error.status_code, kind, message, hint)
-        elif not isinstance(error, RAGError):
-            hint = "Its output says more; `rag doctor` checks the index."
-            error = RequestError(500, "error", "the server failed at this request", hint)
-        return error_response(error, request)
 
-    handlers = dict.fromkeys((HTTPException, RAGError, Exception), refuse)
-    return Starlette(routes=[*api.routes, *pages], exception_handlers=handlers)
+async def _health(request: Request) -> Response:
+    """Give that the server is up; nothing of the notes."""
+    return JSONResponse({"schema": 1, "status": "ok", "version": __version__})
+
+
+async def _index_page(request: Request) -> Response:
+    """Give the page, in the language of the browser."""
+    texts, nonce = all_texts()[_language(request)], secrets.token_urlsafe(16)
+    templates = Environment(loader=FunctionLoader(read_file), autoescape=True)
+    html = templates.get_template("index.html").render(texts, texts=texts, nonce=nonce)
+    return HTMLResponse(html, headers={"Content-Security-Policy": _POLICY.format(nonce=nonce)})
+
+
+def _language(request: Request) -> str:
+    """Return the first language of a browser that there are texts in."""
+    accepted = request.headers.get("accept-language", "").lower().split(",")
+    return next((name for one in accepted if (name := one.strip()[:2]) in all_texts()), "en")
+
+
+async def _refuse(request: Request, error: Exception) -> Response:
+    """Give what went wrong."""
+    if isinstance(error, HTTPException):
+        kind, message = "usage", "the request cannot be read"
+        hint = "`/openapi.json` lists all."
+        if error.status_code == 404:
+            kind, message = "not_found", "there is no such address"
+        elif error.status_code == 405:
+            methods = " or ".join(sorted((error.headers or {}).get("Allow", "").split(", ")))
+            message, hint = "this address is not asked like that", f"Ask it with {methods}."
+        error = RequestError(error.status_code, kind, message, hint)
+    elif not isinstance(error, RAGError):
+        hint = "Its output says more; `rag doctor` checks the index."
+        error = RequestError(500, "error", "the server failed at this request", hint)
+    return error_response(error, request)
+
+
+@cache
+def read_file(name: str) -> str:
+    """Return a file of the page."""
+    return files("rag.web").joinpath("page", name).read_text("utf-8")
+
+
+@cache
+def all_texts() -> dict[str, dict[str, str]]:
+    """Return the texts of the page, by language."""
+    return cast("dict[str, dict[str, str]]", json.loads(read_file("texts.json")))

@@ -1,4 +1,4 @@
-"""What every request passes before it is routed, and how long it may take.
+"""Who may ask, what every request passes before it is routed, and how long it may take.
 
 In this order: the `Host` must be ours (against DNS rebinding), the `Origin` the same as the host,
 and a browser must not say that another site asks; then the token or the cookie; then the kind and
@@ -9,24 +9,34 @@ its client is gone, when it takes too long, and when the answer is not read.
 from __future__ import annotations
 
 import asyncio
+import hmac
+import os
+import secrets
+import stat
 import sys
+import time
 import traceback
 from asyncio import FIRST_COMPLETED
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from ipaddress import ip_address
+from pathlib import Path
 from socket import gethostname
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request, cookie_parser
+from starlette.requests import ClientDisconnect, Request, cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rag.exceptions import RAGError
-from rag.web.access import Access
+from rag.support.durable_files import replace_durably
+from rag.support.owned_folders import claim_data_folder
 from rag.web.answers import RequestError, error_response
 from rag.web.readers import MOST
 
 LARGEST_BODY = 4 << 20
+COOKIE_SECONDS = 30 * 24 * 3600
+_LINK_SECONDS = 120
 _OPEN_TO_ALL = ("/health", "/open")  # a link of `/open` is checked by itself
 _SENT_BY_US = ("same-origin", "none")  # what a browser says of a request that is the page's own
 _HEADERS = {
@@ -38,6 +48,64 @@ _HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
 }
+
+
+class Access:
+    """The token of a data folder, one-time links for a browser, and its cookie, which is made from
+    the token.
+
+    :param port: of the server: a browser sends the cookies of one host to all of its ports.
+    :raises UsageError: when the folder is not ours.
+    :raises OSError: when the token cannot be written.
+    """
+
+    def __init__(self, data_folder: Path, port: int) -> None:
+        self.file = data_folder / "http-token"
+        claim_data_folder(data_folder)
+        self.token = _read_token(self.file)
+        self._links: dict[str, float] = {}  # that were not used, and when they expire
+        self.cookie_name = f"rag_{port}"
+        self.cookie = hmac.new(self.token.encode(), b"cookie", sha256).hexdigest()
+
+    def make_link(self) -> str:
+        """Return the secret of a one-time link."""
+        secret = secrets.token_urlsafe(32)
+        self._links[secret] = time.time() + _LINK_SECONDS
+        return secret
+
+    def use_link(self, secret: str) -> bool:
+        """Return whether a one-time link is good; from then on it is not."""
+        return self._links.pop(secret, 0.0) > time.time()
+
+    def check(self, headers: Headers) -> None:
+        """Refuse what brings neither the token nor the cookie."""
+        kind, _, given = headers.get("authorization", "").partition(" ")
+        given, right = given.strip(), self.token if kind.lower() == "bearer" else ""
+        if not kind:
+            given = cookie_parser(headers.get("cookie", "")).get(self.cookie_name, "")
+            right = self.cookie
+        if not right or not hmac.compare_digest(given.encode("utf-8", "replace"), right.encode()):
+            message = "this needs the token" if not kind else "this is not the token"
+            hint = (
+                "`rag serve --http --open` opens the page; programs send `Authorization: Bearer`"
+                " and the token, whose file it names."
+            )
+            raise RequestError(401, "unauthorized", message, hint)
+
+
+def _read_token(file: Path) -> str:
+    """Return the token in a file, which is made where there is none that is the user's alone."""
+    with suppress(OSError, UnicodeError):
+        opened = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with os.fdopen(opened, encoding="ascii") as stream:
+            of_file = os.fstat(stream.fileno())
+            token = stream.read(200).strip()
+        is_ours = stat.S_ISREG(of_file.st_mode) and of_file.st_uid == os.geteuid()
+        if is_ours and not of_file.st_mode & 0o077 and len(token) >= 32:
+            return token
+    token = secrets.token_urlsafe(32)
+    replace_durably(file, f"{token}\n".encode())
+    return token
 
 
 @dataclass(frozen=True)
@@ -60,14 +128,10 @@ class Gate:
     """An application in front of another.
 
     :param host: the name that the server was told to listen on; empty for a Unix socket.
-    :param cookie: the name of the cookie.
     """
 
-    def __init__(
-        self, app: ASGIApp, access: Access, host: str, cookie: str, limits: Limits = LIMITS
-    ) -> None:
-        self._app, self._access, self._cookie = app, access, cookie
-        self._limits = limits
+    def __init__(self, app: ASGIApp, access: Access, host: str, limits: Limits = LIMITS) -> None:
+        self._app, self._access, self._limits = app, access, limits
         self._names = {"localhost", "127.0.0.1", "::1", host.lower()} - {"", "0.0.0.0", "::"}
         self._has_addresses = bool(host) and not is_loopback(host)
         if self._has_addresses:
@@ -77,39 +141,55 @@ class Gate:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        answer = _Answer(send, self._limits.send)
-        if self._running >= self._limits.at_once:
-            busy = RequestError(503, "busy", "the server is busy", "Try again in a second.")
-            await error_response(busy)(scope, receive, answer)
-            return
+        has_begun = False
+
+        async def answer(message: Message) -> None:
+            nonlocal has_begun
+            if message["type"] == "http.response.start":
+                has_begun = True
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            async with asyncio.timeout(self._limits.send):
+                await send(message)
+
         self._running += 1
         try:
-            await self._answer(scope, receive, answer)
+            await self._answer(Request(scope, receive), answer)
+        except ClientDisconnect:
+            pass
         except RAGError as error:
-            if answer.has_begun:
-                raise  # it is broken off
             with suppress(TimeoutError):
-                await error_response(error, Request(scope))(scope, receive, answer)
+                if not has_begun:  # else the server closes the connection
+                    await error_response(error, Request(scope))(scope, receive, answer)
         except Exception:
             traceback.print_exc(limit=-8, file=sys.stderr)
-            if not answer.is_complete:
-                raise  # the server closes the connection
         finally:
             self._running -= 1
 
-    async def _answer(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
-        headers = Headers(scope=scope)
-        self._check_source(headers)
-        if scope["path"] not in _OPEN_TO_ALL:
-            self._check_access(headers)
-        _check_head(scope, headers)
-        body = await self._body(headers, receive)
-        if body is None:
-            return
-        is_long = scope["path"] in _LONG
-        seconds = self._limits.long_answer if is_long else self._limits.answer
-        gone = asyncio.ensure_future(_wait_until_gone(receive))
-        work = asyncio.ensure_future(self._app(scope, _given(body, gone), answer))
+    async def _answer(self, request: Request, send: Send) -> None:
+        if self._running > self._limits.at_once:
+            raise RequestError(503, "busy", "the server is busy", "Try again in a second.")
+        path = request.scope["path"]
+        self._check_source(request.headers)
+        if path not in _OPEN_TO_ALL:
+            self._access.check(request.headers)
+        _check_head(request)
+        parts = [await self._body(request)]
+
+        async def wait_until_gone() -> None:
+            while (await request.receive())["type"] != "http.disconnect":
+                pass
+
+        async def receive() -> Message:
+            if parts:
+                return {"type": "http.request", "body": parts.pop(), "more_body": False}
+            await asyncio.wait({gone})
+            return {"type": "http.disconnect"}
+
+        seconds = self._limits.long_answer if path in _LONG else self._limits.answer
+        gone = asyncio.ensure_future(wait_until_gone())
+        work = asyncio.ensure_future(self._app(request.scope, receive, send))
         try:
             done, _ = await asyncio.wait({work, gone}, timeout=seconds, return_when=FIRST_COMPLETED)
             if work in done:
@@ -137,100 +217,42 @@ class Gate:
             hint = "Open the page with `rag serve --http --open`; programs send no Origin."
             raise RequestError(403, "refused", "requests of other sites are not answered", hint)
 
-    def _check_access(self, headers: Headers) -> None:
-        """Refuse what brings neither the token nor the cookie."""
-        kind, _, token = headers.get("authorization", "").partition(" ")
-        if kind.lower() == "bearer" and self._access.is_token(token.strip()):
-            return
-        brought = cookie_parser(headers.get("cookie", "")).get(self._cookie, "")
-        if not kind and self._access.is_cookie(brought):
-            return
-        message = "this needs the token" if not kind else "this is not the token"
-        hint = (
-            "`rag serve --http --open` opens the page; programs send `Authorization: Bearer`"
-            " and the token, whose file it names."
-        )
-        raise RequestError(401, "unauthorized", message, hint)
-
-    async def _body(self, headers: Headers, receive: Receive) -> bytes | None:
-        """Return the body of a request; `None` where the client went away. One that is too large,
-        or comes too slowly, is refused."""
+    async def _body(self, request: Request) -> bytes:
+        """Return the body of a request. One that is too large, or comes too slowly, is refused."""
         hint = "Send several smaller requests, such as fewer notes in each."
         too_large = RequestError(413, "usage", "the body is larger than 4 MiB", hint)
-        length = headers.get("content-length", "0")
+        length, body = request.headers.get("content-length", "0"), bytearray()
         if length.isdigit() and int(length) > LARGEST_BODY:
             raise too_large
-        parts, size = [], 0
         try:
             async with asyncio.timeout(self._limits.body):
-                while (message := await receive())["type"] != "http.disconnect":
-                    parts.append(message.get("body", b""))
-                    size += len(parts[-1])
-                    if size > LARGEST_BODY:
+                async for part in request.stream():
+                    body += part
+                    if len(body) > LARGEST_BODY:
                         raise too_large
-                    if not message.get("more_body"):
-                        return b"".join(parts)
-                return None
         except TimeoutError:
             hint = "Send the request again, its body at once."
             raise RequestError(408, "timeout", "the body came too slowly", hint) from None
+        return bytes(body)
 
 
-class _Answer:
-    """Sends an answer with the headers that all have; an answer that is not read is given up."""
-
-    def __init__(self, send: Send, seconds: float) -> None:
-        self._send, self._seconds = send, seconds
-        self.has_begun = self.is_complete = False
-
-    async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.has_begun = True
-            headers = MutableHeaders(scope=message)
-            for name, value in _HEADERS.items():
-                headers.setdefault(name, value)
-        async with asyncio.timeout(self._seconds):
-            await self._send(message)
-        if message["type"] == "http.response.body" and not message.get("more_body"):
-            self.is_complete = True
-
-
-def _check_head(scope: Scope, headers: Headers) -> None:
+def _check_head(request: Request) -> None:
     """Refuse a POST of another kind than JSON, since a form of another site can send none, and a
     path that is no text."""
-    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if scope["method"] == "POST" and kind != "application/json":
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if request.method == "POST" and kind != "application/json":
         hint = "Send JSON, with the header `Content-Type: application/json`."
         raise RequestError(415, "usage", "the Content-Type must be application/json", hint)
-    if "\0" in scope["path"] or "\ufffd" in scope["path"]:
+    if {"\0", "\ufffd"} & {*request.scope["path"]}:
         hint = "Write names in an address as UTF-8, percent-encoded."
         raise RequestError(400, "usage", "the path is no text", hint)
 
 
-async def _wait_until_gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-
-
-def _given(body: bytes, gone: asyncio.Future[None]) -> Receive:
-    """Return what gives a body that was read, and then waits until the client is gone."""
-    left = [body]
-
-    async def receive() -> Message:
-        if left:
-            return {"type": "http.request", "body": left.pop(), "more_body": False}
-        await asyncio.wait({gone})
-        return {"type": "http.disconnect"}
-
-    return receive
-
-
 def _is_address(name: str) -> bool:
     try:
-        ip_address(name)
+        return bool(ip_address(name))
     except ValueError:
         return False
-    return True
 
 
 def is_loopback(host: str) -> bool:

@@ -58,8 +58,9 @@ def _operation(operation: Operation, schemas: dict[str, Schema]) -> Schema:
     returned = getattr(import_module(module), work).__annotations__["return"]
     report = class_named(returned, sys.modules[module])
     assert report
-    gives = "events; `done` holds the report" if operation.is_streamed else "the report"
-    media = "text/event-stream" if operation.is_streamed else "application/json"
+    gives, media = "the report", "application/json"
+    if operation.gives == "events":
+        gives, media = "events; `done` holds the report", "text/event-stream"
     described: Schema = {
         "operationId": operation.request.lower(),
         "description": _described(request),
@@ -72,7 +73,7 @@ def _operation(operation: Operation, schemas: dict[str, Schema]) -> Schema:
     if operation.method == "POST":
         return {**described, "requestBody": _content(schema, required=True)}
     described["parameters"] = [
-        {"name": name, "in": "query", "schema": _TEXTS if requests.is_repeated(held) else held}
+        {"name": name, "in": "query", "schema": _TEXTS if name in requests.LISTS else held}
         for name, held in schema.get("properties", {}).items()
     ]
     if "{id}" in operation.path:

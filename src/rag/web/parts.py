@@ -33,8 +33,8 @@ from rag.support.regular_files import open_file
 from rag.text.messages import visible
 from rag.vault.markdown import page_starts
 from rag.web import requests
+from rag.web.app import all_texts, read_file
 from rag.web.markdown import PICTURES, is_picture, note_address, render
-from rag.web.pages import all_texts, read_file
 
 _SNIPPET = 220  # characters
 _LIMITS = Limits(lines=10_000, bytes=1 << 20)
@@ -44,7 +44,7 @@ _NAMES_KEPT = 30.0  # seconds
 
 def results(workspace: Workspace, language: str, params: QueryParams) -> str:
     """Return the results of a search; without one, the newest notes."""
-    asked = requests.from_query(requests.Search, params)
+    asked = requests.parse("Search", params)
     if not asked.query.strip() and asked.filters is None:
         asked = replace(asked, filters=QueryFilters(vaults=[*workspace.state.roots]))
     return str(_parts(language).results(search(workspace, asked)))

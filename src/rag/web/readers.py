@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import threading
 import traceback
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from importlib import import_module
+from pkgutil import resolve_name
+from threading import get_ident
 from typing import Any
 
 from rag.app.library import Library
@@ -36,8 +35,7 @@ class Readers:
     def __init__(self, library: Library, count: int) -> None:
         self._library, self._count = library, count if may_start() else 0
         self._pool = ThreadPoolExecutor(self._count or 2, "read")
-        self._of_thread = threading.local()
-        self.processes = set[PythonProcess]()
+        self.processes: dict[int, PythonProcess] = {}  # by the thread of the pool that has it
         self._is_closed = False
 
     def load(self) -> None:
@@ -59,76 +57,60 @@ class Readers:
     def close(self) -> None:
         """End all processes, whatever they do."""
         self._is_closed = True
-        for process in [*self.processes]:
+        for process in [*self.processes.values()]:
             process.process.kill()
         self._pool.shutdown(cancel_futures=True)
-        for process in self.processes:
+        for process in self.processes.values():
             process.close()
 
     def _order(self, *work: Any) -> Any:
-        """Return what a process answers; each thread of the pool has its own."""
+        """Return what the process of this thread answers."""
+        thread, library = get_ident(), self._library
         for _ in range(_TRIES):
             try:
-                answer = self._answer((self._library.looked_at, self._library.changed, work))
-            except (EOFError, OSError):  # it has ended, it hangs, or none can be started
-                if process := vars(self._of_thread).pop("process", None):
-                    self.processes.discard(process)
-                    process.close()
+                if thread not in self.processes and not self._is_closed:
+                    self.processes[thread] = PythonProcess(__name__, serve.__name__)
+                process = self.processes[thread]
+                process.order((library.config, library.looked_at, library.changed, work))
+                if not process.answers.poll(_LONGEST):
+                    raise EOFError
+                answer = process.answer()
+            except (EOFError, OSError, KeyError):  # it has ended, it hangs, or none can be started
+                if thread in self.processes:
+                    self.processes.pop(thread).close()
                 continue
             if isinstance(answer, Exception):
                 raise answer
             return answer
         raise RAGError("the notes could not be read", hint="`rag doctor` checks the index.")
 
-    def _answer(self, order: object) -> Any:
-        own = self._of_thread
-        if not hasattr(own, "process"):
-            if self._is_closed:
-                raise EOFError
-            own.process = PythonProcess(__name__, serve.__name__)
-            self.processes.add(own.process)
-            self._exchange(own.process, self._library.config)
-        return self._exchange(own.process, order)
-
-    @staticmethod
-    def _exchange(process: PythonProcess, order: object) -> Any:
-        process.order(order)
-        if not process.answers.poll(_LONGEST):
-            raise EOFError
-        return process.answer()
-
 
 def serve() -> None:
     """Read notes for a server; called in the process that was started."""
     limit_arenas()
-    libraries: list[Library] = []
+    take_orders(_answer)
 
-    def answer(order: Any, say: Say) -> object:
-        if not libraries:
-            libraries.append(Library(lambda: order, looks=False))
-            libraries[0].wait_for_notes()
-            function_named("rag.web.parts:results")  # which is imported
-            return None
-        library = libraries[0]
-        library.looked_at, library.changed, work = order
-        try:
-            return _read(library, *work) if work else None
-        except RAGError:
-            raise
-        except Exception:
+
+_libraries: list[Library] = []  # that of this process
+
+
+def _answer(order: Any, say: Say) -> object:
+    config, looked_at, changed, work = order
+    if not _libraries:
+        _libraries.append(Library(lambda: config, looks=False))
+        _libraries[0].wait_for_notes()
+        resolve_name("rag.web.parts:results")  # which is imported
+    library = _libraries[0]
+    library.looked_at, library.changed = looked_at, changed
+    try:
+        return _read(library, *work) if work else None
+    except Exception as error:
+        if not isinstance(error, RAGError):
             traceback.print_exc(limit=-8, file=sys.stderr)
-            raise
-
-    take_orders(answer)
+        raise
 
 
 def _read(library: Library, work: str, *given: Any) -> Any:
     library.wait_for_notes()
     with library.reader(is_fresh=False) as workspace:
-        return function_named(work)(workspace, *given)
-
-
-def function_named(name: str) -> Callable[..., Any]:
-    """Return a function, which is imported."""
-    module, _, function = name.partition(":")
-    return getattr(import_module(module), function)  # type: ignore[no-any-return]
+        return resolve_name(work)(workspace, *given)

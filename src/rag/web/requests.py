@@ -6,23 +6,22 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from typing import Annotated, Any, TypeVar, cast
+from pkgutil import resolve_name
+from typing import Annotated, Any
 
 from pydantic import Field
 from starlette.datastructures import QueryParams
 
 from rag.app import arguments
-from rag.app.arguments import Arguments, Name, Text, check, model_of
+from rag.app.arguments import Arguments, Name, Text, check
 from rag.app.notes import Limits, NoteReport, NotesReport, get_note, get_notes
 from rag.app.requests import ChatRequest, SyncRequest
 from rag.app.status import StatusReport, read_status
 from rag.app.workspace import Workspace
 from rag.exceptions import ArgumentError
 from rag.web.answers import encode
-from rag.web.readers import function_named
 
-T = TypeVar("T")
+LISTS = frozenset(("vaults", "tags", "paths", "where"))  # may stand in an address several times
 _LINES = 10_000  # of one note
 
 
@@ -112,22 +111,34 @@ def answer(
     given: QueryParams | bytes,
     named: Mapping[str, str],
 ) -> bytes:
-    """Return the report on a request, as JSON.
+    """Return the report on a request, as JSON; `work` is the name of the function that makes it,
+    and the other parameters are those of `parse`."""
+    return encode(resolve_name(work)(workspace, parse(request, given, **named)))
+
+
+def parse(request: str, given: QueryParams | bytes, **named: str) -> Any:
+    """Return the request that an address or a body makes.
 
     :param request: the name of its type.
-    :param work: the name of the function that makes the report.
-    :param given: the query of an address, or a body.
+    :param given: the query of an address, where `tags=a&tags=b` are two of a list; or a body.
     :param named: what else the address says.
+    :raises ArgumentError: where it is none.
     """
-    return encode(function_named(work)(workspace, parse(request, given, named)))
-
-
-def parse(request: str, given: QueryParams | bytes, named: Mapping[str, str] | None = None) -> Any:
-    """Return the request that an address or a body makes; parameters are those of `answer`."""
-    kind: type[Any] = globals()[request]
+    arguments: Any = {}
     if isinstance(given, bytes):
-        return from_body(kind, given)
-    return from_query(kind, given, **(named or {}))
+        try:
+            arguments = json.loads(given or b"{}")
+        except (ValueError, RecursionError) as error:
+            raise ArgumentError("the body is not JSON", str(error)[:200]) from error
+        if not isinstance(arguments, dict):
+            raise ArgumentError("the body must be a JSON object")
+    else:
+        for name in given:
+            values = given.getlist(name)
+            if len(values) > 1 and name not in LISTS:
+                raise ArgumentError(f"{name} is given more than once")
+            arguments[name] = values if name in LISTS else values[0]
+    return check(globals()[request], arguments, **named)
 
 
 def status(workspace: Workspace, asked: Status) -> StatusReport:
@@ -143,45 +154,3 @@ def notes(workspace: Workspace, asked: Batch) -> NotesReport:
 def note(workspace: Workspace, asked: Note) -> NoteReport:
     """Read a note."""
     return get_note(workspace.config, asked.note, limits=Limits(_LINES))
-
-
-def from_query(kind: type[T], params: QueryParams, **more: Any) -> T:
-    """Return the request that the query of an address is: `tags=a&tags=b` are two of a list.
-
-    :param more: fields that are no arguments.
-    :raises ArgumentError: where it is none.
-    """
-    given: dict[str, Any] = {}
-    for name in params:
-        values, is_list = params.getlist(name), name in _lists(cast("Any", kind))
-        if len(values) > 1 and not is_list:
-            raise ArgumentError(f"{name} is given more than once")
-        given[name] = values if is_list else values[0]
-    return check(kind, given, **more)
-
-
-@cache
-def _lists(kind: Any) -> frozenset[str]:
-    """Return the arguments of a request that may stand in an address several times."""
-    properties = model_of(kind).model_json_schema().get("properties", {})
-    return frozenset(name for name, schema in properties.items() if is_repeated(schema))
-
-
-def is_repeated(schema: dict[str, Any]) -> bool:
-    """Return whether an argument is a list, or conditions."""
-    kinds = {one.get("type") for one in schema.get("anyOf", [schema])}
-    return bool(kinds & {"array", "object"})
-
-
-def from_body(kind: type[T], body: bytes) -> T:
-    """Return the request that a body is.
-
-    :raises ArgumentError: where it is none.
-    """
-    try:
-        given = json.loads(body or b"{}")
-    except (ValueError, RecursionError) as error:
-        raise ArgumentError("the body is not JSON", str(error)[:200]) from error
-    if not isinstance(given, dict):
-        raise ArgumentError("the body must be a JSON object")
-    return check(kind, given)

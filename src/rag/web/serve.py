@@ -22,10 +22,8 @@ from rag.app.library import Library
 from rag.config import RAGConfig
 from rag.exceptions import UsageError
 from rag.support.memory_limits import limit_arenas
-from rag.web.access import Access, read_token, token_file
-from rag.web.app import Api, make_app
-from rag.web.gate import LIMITS, Gate, Limits, is_loopback
-from rag.web.pages import page_routes
+from rag.web.app import make_app
+from rag.web.gate import LIMITS, Access, Gate, Limits, is_loopback
 from rag.web.readers import Readers
 
 PORT = 7420
@@ -70,14 +68,11 @@ class Server:
         if address.socket is None:
             address = Address(address.host, self._socket.getsockname()[1])
         self.address = address
-        self.token_file = token_file(config.data_dir)
-        self.access = Access(read_token(config.data_dir))
+        self.access = Access(config.data_dir, address.port)
         self.library = Library(lambda: config)
-        cookie = f"rag_{address.port}"
         self.readers = Readers(self.library, limits.readers)
-        api = Api(self.library, self.readers, self.access, cookie)
-        host = "" if address.socket else address.host
-        gate = Gate(make_app(api, page_routes(api)), self.access, host, cookie, limits)
+        app = make_app(self.library, self.readers, self.access)
+        gate = Gate(app, self.access, "" if address.socket else address.host, limits)
         self._server = _Uvicorn(uvicorn.Config(gate, http=_Protocol, **_SETTINGS))
 
     @property

@@ -64,7 +64,7 @@ def serve(
         print_line(f"serving {server.address.url or server.address.socket}")
         if server.address.is_open:
             say(f"open to the network on {host}: the token travels as it is, without TLS")
-        say(f"programs send the token in {server.token_file}")
+        say(f"programs send the token in {server.access.file}")
         if (link := server.link) and sys.stderr.isatty():  # no log keeps it
             say(f"open the page, once and within two minutes: {link}")
         if link and open_page:
