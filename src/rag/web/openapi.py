@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import sys
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
+from functools import cache
 from importlib import import_module
 from inspect import cleandoc, getsource, isclass
+from pkgutil import resolve_name
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args
+
+from pydantic import BaseModel, Field, create_model
+from pydantic.json_schema import models_json_schema
 
 from rag import __version__
 from rag.app.arguments import model_of
@@ -19,15 +23,9 @@ from rag.web import requests
 from rag.web.app import Operation
 
 Schema = dict[str, Any]
-_REF = "#/components/schemas/"
-_TEXT, _NULL = {"type": "string"}, {"type": "null"}
+_REF = "#/components/schemas/{model}"
+_TEXT = {"type": "string"}
 _TEXTS = {"type": "array", "items": _TEXT}
-_PLAIN = {
-    "bool": {"type": "boolean"},
-    "int": {"type": "integer"},
-    "float": {"type": "number"},
-    **dict.fromkeys(("str", "Path", "date", "datetime"), _TEXT),
-}
 _ERROR: Schema = {
     "type": "object",
     "properties": {"kind": _TEXT, "message": _TEXT, "hint": _TEXT, "suggestions": _TEXTS},
@@ -37,36 +35,38 @@ _ERROR: Schema = {
 
 def describe(workspace: object, operations: Iterable[Operation]) -> Schema:
     """Return the OpenAPI description of some routes; no notes are read for it."""
-    schemas: dict[str, Schema] = {
-        "Error": {"type": "object", "properties": {"schema": {"const": 1}, "error": _ERROR}}
-    }
+    paths, models = {}, list[Any]()
+    for operation in operations:
+        work = resolve_name(operation.work)
+        report = class_named(work.__annotations__["return"], sys.modules[work.__module__])
+        assert report
+        models.append((_model(report), "validation"))
+        paths[operation.path] = {operation.method.lower(): _operation(operation, report.__name__)}
+    error = {"type": "object", "properties": {"schema": {"const": 1}, "error": _ERROR}}
+    defined = models_json_schema(models, ref_template=_REF)[1]["$defs"]
     return {
         "openapi": "3.1.0",
         "info": {"title": "rag", "version": __version__},
         "security": [{"token": []}],
-        "paths": {one.path: {one.method.lower(): _operation(one, schemas)} for one in operations},
+        "paths": paths,
         "components": {
-            "schemas": schemas,
+            "schemas": {"Error": error, **defined},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
 
 
-def _operation(operation: Operation, schemas: dict[str, Schema]) -> Schema:
-    request = getattr(requests, operation.request)
-    module, _, work = operation.work.partition(":")
-    returned = getattr(import_module(module), work).__annotations__["return"]
-    report = class_named(returned, sys.modules[module])
-    assert report
-    gives, media = "the report", "application/json"
+def _operation(operation: Operation, report: str) -> Schema:
+    request, gives, media = getattr(requests, operation.request), "the report", "application/json"
     if operation.gives == "events":
         gives, media = "events; `done` holds the report", "text/event-stream"
+    reply, error = ({"$ref": _REF.format(model=name)} for name in (report, "Error"))
     described: Schema = {
         "operationId": operation.request.lower(),
         "description": _described(request),
         "responses": {
-            "200": _content(_report(report, schemas), media, description=gives),
-            "default": _content({"$ref": f"{_REF}Error"}, description="what went wrong"),
+            "200": _content(reply, media, description=gives),
+            "default": _content(error, description="what went wrong"),
         },
     }
     schema = model_of(request).model_json_schema()
@@ -90,53 +90,37 @@ def _described(kind: type) -> str:
     return " ".join(cleandoc(kind.__doc__ or "").partition(":param ")[0].split())
 
 
-def _report(kind: type, schemas: dict[str, Schema]) -> Schema:
-    """Return the schema of a type of reports, by its name; it is added to `schemas`."""
-    name = kind.__name__
-    if name not in schemas:
-        schema = schemas[name] = {"type": "object", "description": _described(kind)}
-        if is_dataclass(kind) and not hasattr(kind, "to_json"):
-            schema |= {"properties": {}, "required": []}
-            for item in fields(kind):
-                mark, held = mark_of(item), _of_annotation(str(item.type), kind, schemas)
-                if mark == INLINE:
-                    inner = held.get("anyOf", [held])[0].get("$ref", "").removeprefix(_REF)
-                    schema["properties"] |= schemas[inner].get("properties", {})
-                elif mark != HIDDEN:
-                    held = {"anyOf": [held, _NULL]} if mark == NULLABLE else held
-                    schema["properties"][item.name] = held
-                    if mark != OPTIONAL:
-                        schema["required"].append(item.name)
-    return {"$ref": f"{_REF}{name}"}
+@cache
+def _model(kind: type) -> type[BaseModel]:
+    """Return a type of reports as a model of pydantic, with the fields that its JSON has."""
+    taken: dict[str, Any] = {}
+    for item in fields(kind) if is_dataclass(kind) and not hasattr(kind, "to_json") else ():
+        mark = mark_of(item)
+        if mark == HIDDEN:
+            continue
+        held = eval(str(item.type), {}, _Types(sys.modules[kind.__module__]))
+        may_lack = mark == OPTIONAL or (mark == INLINE and item.default is None)
+        default: Any = Field(default_factory=lambda: None) if may_lack else ...
+        if mark == INLINE:
+            inner = next(iter(get_args(held)), held).model_fields
+            taken |= {name: (f.annotation, default if may_lack else f) for name, f in inner.items()}
+        else:
+            taken[item.name] = (held | None if mark == NULLABLE else held, default)
+    return create_model(kind.__name__, __doc__=_described(kind), **taken)
 
 
-def _of_annotation(text: str, kind: type, schemas: dict[str, Schema]) -> Schema:
-    """Return the schema of an annotation of a field, as it is written."""
+class _Types(dict[str, Any]):
+    """What names in annotations of a module mean; of our types, their models."""
 
-    def of(node: ast.expr) -> Schema:
-        match node:
-            case ast.Constant(value=None):
-                return _NULL
-            case ast.BinOp():
-                return {"anyOf": [of(node.left), of(node.right)]}
-            case ast.Subscript(value=ast.Name(id="Literal")):
-                values = ast.literal_eval(node.slice)
-                return {"enum": [*values] if isinstance(values, tuple) else [values]}
-            case ast.Subscript(value=ast.Name(id="dict" | "Mapping"), slice=ast.Tuple(elts=parts)):
-                return {"type": "object", "additionalProperties": of(parts[-1])}
-            case ast.Subscript(slice=ast.Tuple(elts=parts)):
-                return {"type": "array", "items": of(parts[0])}
-            case ast.Subscript():
-                return {"type": "array", "items": of(node.slice)}
-            case ast.Name(id=name) if name in _PLAIN:
-                return _PLAIN[name]
-            case ast.Name(id=name):
-                named = class_named(name, sys.modules[kind.__module__])
-                if named is not None and named.__module__.startswith("rag."):
-                    return _report(named, schemas)
-        return {}
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
 
-    return of(ast.parse(text, mode="eval").body)
+    def __missing__(self, name: str) -> Any:
+        meant = class_named(name, self._module) or getattr(self._module, name, None)
+        if meant is None:
+            raise KeyError(name)  # it is of Python
+        is_ours = isclass(meant) and meant.__module__.startswith("rag.")
+        return _model(meant) if is_ours and not issubclass(meant, BaseModel) else meant
 
 
 def class_named(name: str, module: ModuleType) -> type | None:
