@@ -64,7 +64,10 @@ HEADING, FENCE, BLANK = "heading", "fence", "blank"
 _FENCE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?=[^`]*$)|~{3,})")
 _WHOLE_LINE = re.compile(r"\s*(?:[>|#`~]|$)")
 _STOP = re.compile(r"[。．！？]+[」』）】”’\"]*|[.!?…]+[\"”’)*_]*")
-_CITATIONS = re.compile(rf"(?:[ \t]*(?:{CITATION.pattern}))*", re.IGNORECASE)
+# Citations, and what this module makes of them where they are doubtful, or lack.
+_CITATIONS = re.compile(
+    rf"(?:[ \t]*(?:{CITATION.pattern}|\[\d+\?\]|\[no source\]|\[出典なし\]))*", re.IGNORECASE
+)
 _SPACE = re.compile("[ \t\u3000]*")
 _BRACKET = re.compile(r"[\]］】]")
 _MARKS = re.compile('[“”「」『』"`]')

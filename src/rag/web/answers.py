@@ -12,15 +12,12 @@ import re
 import threading
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Executor
-from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rag.answers.agreement import Progress
-from rag.answers.claims import outside_code
 from rag.answers.notices import marks_for
 from rag.answers.verification import BLANK, FENCE, Unit, UnitSplitter
 from rag.exceptions import RAGError
@@ -51,10 +48,7 @@ _PAGE = (
     '<!doctype html><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
     "<title>rag</title><h1>{}</h1><p>{}</p>"
 )
-# Marks of verification behind a sentence, such as `[1?]`, are written as citations while the text
-# is cut into sentences: those belong to the one before them.
-_DOUBTED, _NO_SOURCE = re.compile(r"\[(\d{1,3})\?\]"), "[^0]"
-_MARK = re.compile(r"\[(\^?)(\d{1,3})\]")
+_MARK, _CODE = re.compile(r"\[(\d{1,3})(\??)\]"), re.compile("`[^`]*`")
 
 Put = Callable[[bytes], None]
 
@@ -128,10 +122,10 @@ def answered(
 
     :param work: answers a question, and is given who listens.
     """
-    listener = Listener(question)
+    is_gone = threading.Event()
 
     def run(put: Put) -> None:
-        listener.put = put
+        listener = Listener(question, put, is_gone)
         try:
             listener.finish(work(listener))
         except KeyboardInterrupt:  # nobody listens any more
@@ -142,7 +136,7 @@ def answered(
             put(event("error", encode(RAGError("the answer failed"))))
             raise
 
-    return stream(run, pool, listener.is_gone.set)
+    return stream(run, pool, is_gone.set)
 
 
 def ask(library: Library, asked: Any, listener: Listener) -> AnswerReport:
@@ -150,13 +144,7 @@ def ask(library: Library, asked: Any, listener: Listener) -> AnswerReport:
     from rag.app.ask import ask
 
     with library.reader(is_fresh=False) as workspace:
-        return ask(
-            workspace,
-            asked,
-            on_text=listener.on_text,
-            on_progress=listener.on_progress,
-            on_piece=listener.on_piece,
-        )
+        return ask(workspace, asked, **listener.callbacks)
 
 
 def chat(library: Library, asked: Any, listener: Listener) -> TurnReport:
@@ -164,41 +152,35 @@ def chat(library: Library, asked: Any, listener: Listener) -> TurnReport:
     from rag.app.chat import Chat
 
     with Chat(library.config, asked) as conversation:
-        return conversation.ask(
-            asked.question, on_text=listener.on_text, on_progress=listener.on_progress
-        )
+        return conversation.ask(asked.question, **listener.callbacks)
 
 
 class Listener:
-    """Makes events of one answer while it is written; see `rag.app.ask.ask`."""
+    """Makes events of one answer while it is written.
 
-    put: Put
+    :param is_gone: set when nobody listens any more.
+    """
 
-    def __init__(self, question: str) -> None:
-        self.is_gone = threading.Event()
+    def __init__(self, question: str, put: Put, is_gone: threading.Event) -> None:
+        self._put, self._is_gone = put, is_gone
+        self.callbacks: dict[str, Any] = {  # of `rag.app.ask.ask`
+            "on_text": self._on_text,
+            "on_piece": self._on_piece,
+            "on_progress": lambda progress: self._strike(progress.struck),
+        }
         self._no_source = marks_for(question).no_source
         self._splitter = UnitSplitter()
         self._struck = 0
         self._has_text = False
 
-    def on_piece(self, piece: str) -> None:
-        """Stop the model where nobody listens.
-
-        :raises KeyboardInterrupt: then.
-        """
-        if self.is_gone.is_set():
+    def _on_piece(self, piece: str) -> None:
+        if self._is_gone.is_set():
             raise KeyboardInterrupt
 
-    def on_text(self, text: str) -> None:
+    def _on_text(self, text: str) -> None:
         """Put the sentences that are whole now."""
         self._has_text = True
-        text = _DOUBTED.sub(r"[^\1]", text.replace(self._no_source, _NO_SOURCE))
         self._put_units(self._splitter.feed(text))
-
-    def on_progress(self, progress: Progress) -> None:
-        """Put that sentences were taken out: never their words, which nobody should read."""
-        self.on_piece("")
-        self._strike(progress.struck)
 
     def finish(self, report: AnswerReport | TurnReport) -> None:
         """Put the rest: quotations, sources, notices and the report."""
@@ -209,15 +191,16 @@ class Listener:
             for quote in answer.quotes:
                 self._put_sentence(quote.text, "quoted", [quote.source], quote.answer)
             if not answer.quotes and answer.text:
-                self.on_text(answer.text)
+                self._on_text(answer.text)
                 self._put_units(self._splitter.end())
         for source in to_json(report)["sources"]:
-            self.put(event("citation", source))
+            self._put(event("citation", source))
         for notice in answer.notices:
-            self.put(event("notice", {"text": notice}))
-        self.put(event("done", encode(report)))
+            self._put(event("notice", {"text": notice}))
+        self._put(event("done", encode(report)))
 
     def _strike(self, count: int) -> None:
+        """Put that sentences were taken out: never their words, which nobody should read."""
         for _ in range(count - self._struck):
             self._put_sentence("", "struck", [])
         self._struck = max(self._struck, count)
@@ -227,28 +210,18 @@ class Listener:
         for unit in units:
             if unit.kind == BLANK:
                 continue
-            text, marks = unit.text, list[tuple[str, str]]()
-            if unit.kind != FENCE:
-                text = outside_code(partial(self._read_marks, marks=marks), text)
-            sources = [*dict.fromkeys(int(number) for _, number in marks if int(number))]
-            if any(not doubt for doubt, _ in marks):
-                verdict = "verified"
-            else:
-                verdict = "doubtful" if sources else "unsupported" if marks else "plain"
-            self._put_sentence(text, verdict, sources)
-
-    def _read_marks(self, text: str, marks: list[tuple[str, str]]) -> str:
-        """Add the marks of a text to a list, and return it with them as readers see them."""
-
-        def read(mark: re.Match[str]) -> str:
-            marks.append((mark[1], mark[2]))
-            return mark[0] if not mark[1] else f"[{mark[2]}?]" if int(mark[2]) else self._no_source
-
-        return _MARK.sub(read, text)
+            text = "" if unit.kind == FENCE else _CODE.sub("", unit.text)
+            marks, verdict = _MARK.findall(text), "plain"
+            if marks:
+                verdict = "doubtful" if all(doubt for _, doubt in marks) else "verified"
+            elif self._no_source in text:
+                verdict = "unsupported"
+            sources = [*dict.fromkeys(int(number) for number, _ in marks)]
+            self._put_sentence(unit.text, verdict, sources)
 
     def _put_sentence(self, text: str, verdict: str, sources: list[int], answer: str = "") -> None:
         sentence = {"text": text, "verdict": verdict, "sources": sources}
-        self.put(event("sentence", sentence | ({"answer": answer} if answer else {})))
+        self._put(event("sentence", sentence | ({"answer": answer} if answer else {})))
 
 
 def _json(content: Any) -> bytes:
