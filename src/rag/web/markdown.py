@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
-from urllib.parse import quote, unquote, urlencode, urlsplit
+from typing import Any, NamedTuple
+from urllib.parse import quote, unquote, urlencode
 
 from markdown_it import MarkdownIt
-from markdown_it.renderer import RendererHTML
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
@@ -26,29 +24,17 @@ from rag.text.messages import without_controls
 from rag.vault.frontmatter import split_front_matter
 from rag.vault.markdown import MARKDOWN
 
-PICTURES = {
-    ".png": "image/png",
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".gif": "image/gif",
-    ".webp": "image/webp",
-    ".avif": "image/avif",
-    ".bmp": "image/bmp",
-    ".svg": "image/svg+xml",
-}
+PICTURES = {f".{kind}": f"image/{kind}" for kind in ("png", "jpeg", "gif", "webp", "avif", "bmp")}
+PICTURES |= {".jpg": "image/jpeg", ".svg": "image/svg+xml"}
 _OUTSIDE = ("http", "https", "mailto", "obsidian")
-_WIKI = re.compile(r"(!?)\[\[([^\[\]|\n]+?)\\?(?:\|([^\[\]\n]*))?\]\]")
+_SCHEME = re.compile(r"\s*([a-z][a-z0-9+.-]*):", re.IGNORECASE)
 _CALLOUT = re.compile(r"\[!([\w-]{1,40})\][+-]?[ \t]*(.*)")
 _TASK = re.compile(r"\[([ xX/-])\]\s")
-_TAG = re.compile(r"(?<!\S)#([^\W\d_][\w/-]*|[\w/-]*[^\W\d_][\w/-]*)")
-_MATH = re.compile(r"\$\$(?P<block>.+?)\$\$|\$(?! )(?P<line>[^$\n]+?)(?<! )\$(?!\d)", re.DOTALL)
-_BETWEEN = re.compile(r"(==)(?! )(.+?)(?<! )==|(%%)(.*?)%%", re.DOTALL)
 _SHOWN = ("tags", "tag", "title", "created", "cssclasses")  # elsewhere on the page, or nowhere
 _WIDTH = re.compile(r"\d{1,4}(?:x\d{1,4})?$")
 
 
-@dataclass(frozen=True)
-class Heading:
+class Heading(NamedTuple):
     """A heading of a note: its level, its text and its line."""
 
     level: int
@@ -56,13 +42,12 @@ class Heading:
     line: int
 
 
-@dataclass
-class Page:
+class Page(NamedTuple):
     """A note as HTML, its headings, and what else its front matter says."""
 
     html: Markup
-    headings: list[Heading] = field(default_factory=list)
-    properties: dict[str, str] = field(default_factory=dict)
+    headings: Sequence[Heading] = ()
+    properties: Mapping[str, str] = {}
 
 
 def render(lines: list[str], vault: str, path: str) -> Page:
@@ -76,12 +61,17 @@ def render(lines: list[str], vault: str, path: str) -> Page:
     body = "\n".join(lines[front.body_line :])
     env: dict[str, Any] = {"vault": vault, "path": path, "shift": front.body_line + 1}
     tokens = _MARKDOWN.parse(without_controls(body), env)
-    html = str(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, env))
+    html = Markup(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, env))
+    headings = [
+        Heading(int(token.tag[1]), _text_of(inline), token.map[0] + env["shift"])
+        for token, inline in pairwise(tokens)
+        if token.type == "heading_open" and token.map
+    ]
     worded = {str(name): _worded(value) for name, value in front.fields.items()}
     properties = {
         name: value for name, value in worded.items() if value and name.lower() not in _SHOWN
     }
-    return Page(Markup(html), [*_headings(tokens, env["shift"])], properties)
+    return Page(html, headings, properties)
 
 
 def note_address(note: str, vault: str = "", line: int = 0) -> str:
@@ -104,25 +94,47 @@ def _worded(value: object) -> str:
     return "" if value is None else without_controls(str(value))
 
 
-def _headings(tokens: Sequence[Token], shift: int) -> Iterator[Heading]:
-    for token, inline in pairwise(tokens):
-        if token.type == "heading_open" and token.map:
-            text = "".join(child.content for child in inline.children or ())
-            yield Heading(int(token.tag[1]), text, token.map[0] + shift)
+def _text_of(inline: Token) -> str:
+    return "".join(child.content for child in inline.children or ())
 
+
+_MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+for _character in "=%#":  # where text ends, so that a rule may begin
+    _MARKDOWN.inline.add_terminator_char(_character)
 
 # -- what Obsidian adds ----------------------------------------------------------------
 
+Write = Callable[[StateInline, "re.Match[str]"], None]
 
+
+def _inline(before: str, pattern: str) -> Callable[[Write], Write]:
+    """Have what matches a pattern written as tokens, by a rule ahead of one of markdown-it."""
+    compiled = re.compile(pattern, re.DOTALL)
+
+    def add(write: Write) -> Write:
+        def rule(state: StateInline, silent: bool) -> bool:
+            match = compiled.match(state.src, state.pos, state.posMax)
+            if match and not silent:
+                write(state, match)
+            if match:
+                state.pos = match.end()
+            return match is not None
+
+        _MARKDOWN.inline.ruler.before(before, pattern, rule)
+        return write
+
+    return add
+
+
+@_inline("link", r"(!?)\[\[([^\[\]|\n]+?)\\?(?:\|([^\[\]\n]*))?\]\]")
 def _wiki_link(state: StateInline, link: re.Match[str]) -> None:
     """`[[note#heading|words]]`, and `![[picture.png|200]]`."""
     embeds, target, words = link.groups()
     target = target.strip()
     if embeds and is_picture(target):
         token = state.push("image", "img", 0)
-        token.attrs = {"src": quote(target), "alt": ""}
+        token.attrs = {"src": quote(target)}
         token.content = "" if words and _WIDTH.match(words) else words or target
-        token.children = []
         return
     vault, path = state.env["vault"], state.env["path"]
     name = target if not target.startswith("#") else f"{vault}/{path}{target}"
@@ -130,6 +142,7 @@ def _wiki_link(state: StateInline, link: re.Match[str]) -> None:
     _push(state, "link", "a", words, href=note_address(name, vault), kind="wiki")
 
 
+@_inline("escape", r"\$\$(?P<block>.+?)\$\$|\$(?! )(?P<line>[^$\n]+?)(?<! )\$(?!\d)")
 def _math(state: StateInline, math: re.Match[str]) -> None:
     """`$x^2$` and `$$…$$`, shown as they are written."""
     token = state.push("code_inline", "code", 0)
@@ -137,12 +150,14 @@ def _math(state: StateInline, math: re.Match[str]) -> None:
     token.attrs = {"class": "math block" if math["block"] else "math"}
 
 
+@_inline("emphasis", r"==(?! )(.+?)(?<! )==|%%.*?%%")
 def _mark(state: StateInline, mark: re.Match[str]) -> None:
     """`==marked==`, and `%%comments%%`, which are left out."""
     if mark[1]:
-        _push(state, "mark", "mark", mark[2])
+        _push(state, "mark", "mark", mark[1])
 
 
+@_inline("emphasis", r"(?<!\S)#([^\W\d_][\w/-]*|[\w/-]*[^\W\d_][\w/-]*)")
 def _tag(state: StateInline, tag: re.Match[str]) -> None:
     """`#tag`, which leads to the notes that have it."""
     _push(state, "link", "a", tag[0], href=f"/?{urlencode({'tag': tag[1]})}", kind="tag")
@@ -157,101 +172,66 @@ def _push(
     state.push(f"{name}_close", element, -1)
 
 
-def _rule(
-    pattern: re.Pattern[str], write: Callable[[StateInline, re.Match[str]], None]
-) -> Callable[[StateInline, bool], bool]:
-    """Return a rule of markdown-it: what matches a pattern is written as tokens."""
-
-    def rule(state: StateInline, silent: bool) -> bool:
-        match = pattern.match(state.src, state.pos, state.posMax)
-        if match and not silent:
-            write(state, match)
-        if match:
-            state.pos = match.end()
-        return match is not None
-
-    return rule
-
-
-def _callouts(state: StateCore) -> None:
-    """Make blocks of `> [!note] title` callouts, and boxes of `- [ ]`."""
+def _finish(state: StateCore) -> None:
+    """Give blocks the numbers of their lines, and what they hold its looks."""
     tokens = state.tokens
     for at, token in enumerate(tokens):
         inline = tokens[at + 2].children if at + 2 < len(tokens) else None
-        if not inline or inline[0].type != "text":
-            continue
-        first = inline[0]
-        if token.type == "blockquote_open" and (match := _CALLOUT.match(first.content)):
-            kind = match[1].lower()
-            token.attrs = {"class": f"callout callout-{kind}"}
-            first.content = match[2] or kind.capitalize()
-            tokens[at + 1].attrs = {"class": "callout-title"}
-            _split_title(tokens, at + 1)
-        elif token.type == "list_item_open" and (match := _TASK.match(first.content)):
-            token.attrs = {"class": "task done" if match[1] in "xX" else "task"}
-            first.content = first.content[match.end() :]
-
-
-def _split_title(tokens: list[Token], at: int) -> None:
-    """Part the title of a callout from the text that follows it in the same paragraph."""
-    inline = tokens[at + 1]
-    children = inline.children or []
-    end = next((n for n, one in enumerate(children) if one.type.endswith("break")), None)
-    if end is None:
-        return
-    rest = Token("inline", "", 0, children=children[end + 1 :], content="")
-    inline.children = children[:end]
-    opening = Token("paragraph_open", "p", 1, block=True, map=tokens[at].map)
-    tokens[at + 3 : at + 3] = [opening, rest, Token("paragraph_close", "p", -1, block=True)]
-
-
-def _number_lines(state: StateCore) -> None:
-    """Give blocks the numbers of their lines, and alignments as classes: styles are not taken."""
-    for token in state.tokens:
+        if inline and inline[0].type == "text":
+            if token.type == "blockquote_open":
+                _make_callout(tokens, at, inline[0])
+            elif token.type == "list_item_open" and (match := _TASK.match(inline[0].content)):
+                token.attrs = {"class": "task done" if match[1] in "xX" else "task"}
+                inline[0].content = inline[0].content[match.end() :]
         if token.map and token.nesting >= 0 and token.type != "inline":
             token.attrSet("data-line", str(token.map[0] + state.env["shift"]))
-        if style := token.attrs.pop("style", None):
+        if style := token.attrs.pop("style", None):  # an alignment: no style is taken
             token.attrSet("class", str(style).rpartition(":")[2])
+        if token.type == "fence":  # has its language as a label
+            line, language = token.attrs["data-line"], token.info.strip().partition(" ")[0][:40]
+            html = Markup('<pre data-line="{}" data-language="{}"><code>{}</code></pre>\n')
+            token.type, token.content = "html_block", html.format(line, language, token.content)
+        for child in token.children or ():
+            if child.type == "link_open" and "class" not in child.attrs:  # it is no wiki link
+                child.attrs = _link(str(child.attrs.get("href", "")), state.env)
+            elif child.type == "image":
+                child.type, child.content = "html_inline", _picture(child, state.env)
 
 
-# -- links and pictures ----------------------------------------------------------------
+def _make_callout(tokens: list[Token], at: int, first: Token) -> None:
+    """Make a block of `> [!note] title`, whose title is parted from the text that follows it in the
+    same paragraph."""
+    match, inline = _CALLOUT.match(first.content), tokens[at + 2]
+    if not match:
+        return
+    kind = match[1].lower()
+    tokens[at].attrs = {"class": f"callout callout-{kind}"}
+    first.content = match[2] or kind.capitalize()
+    tokens[at + 1].attrs = {"class": "callout-title"}
+    children = inline.children or []
+    end = next((n for n, child in enumerate(children) if child.type.endswith("break")), None)
+    if end is not None:
+        rest = Token("inline", "", 0, children=children[end + 1 :], content="")
+        inline.children = children[:end]
+        opening = Token("paragraph_open", "p", 1, block=True, map=inline.map)
+        tokens[at + 4 : at + 4] = [opening, rest, Token("paragraph_close", "p", -1, block=True)]
 
 
-class _Renderer(RendererHTML):
-    def link_open(
-        self, tokens: Sequence[Token], at: int, options: Any, env: Mapping[str, Any]
-    ) -> str:
-        """Return the beginning of a link: to a note in the page, or out of it in a tab of its
-        own."""
-        token = tokens[at]
-        if "class" not in token.attrs:  # of Markdown, not a wiki link
-            token.attrs = _link(str(token.attrs.get("href", "")), env)
-        return str(self.renderToken(tokens, at, options, env))  # type: ignore[arg-type]
-
-    def image(self, tokens: Sequence[Token], at: int, options: Any, env: Mapping[str, Any]) -> str:
-        """Return a picture of the vault; one from elsewhere is a link, which nobody follows
-        unasked."""
-        token = tokens[at]
-        source = str(token.attrs.get("src", ""))
-        words = token.content or posixpath.basename(unquote(source))
-        if urlsplit(source).scheme or source.startswith("//"):
-            attrs = (Markup(' {}="{}"').format(*one) for one in _link(source, env).items())
-            return Markup("<a{}>{}</a>").format(Markup("").join(attrs), words)
-        asked = urlencode({"note": f"{env['vault']}/{env['path']}", "name": unquote(source)})
-        html = Markup('<img src="/page/image?{}" alt="{}" loading="lazy">')
-        return html.format(asked, words)
-
-    def fence(self, tokens: Sequence[Token], at: int, options: Any, env: Mapping[str, Any]) -> str:
-        """Return a block of code, with its language as a label."""
-        token = tokens[at]
-        line, language = token.attrs.get("data-line", ""), token.info.strip().partition(" ")[0][:40]
-        html = Markup('<pre data-line="{}" data-language="{}"><code>{}</code></pre>\n')
-        return html.format(line, language, token.content)
+def _picture(image: Token, env: Mapping[str, Any]) -> Markup:
+    """Return a picture of the vault; one from elsewhere is a link, which nobody follows unasked."""
+    source = str(image.attrs["src"])
+    words = image.content or posixpath.basename(unquote(source))
+    if _SCHEME.match(source) or source.startswith("//"):
+        attrs = (Markup(' {}="{}"').format(*pair) for pair in _link(source, env).items())
+        return Markup("<a{}>{}</a>").format(Markup("").join(attrs), words)
+    asked = urlencode({"note": f"{env['vault']}/{env['path']}", "name": unquote(source)})
+    return Markup('<img src="/page/image?{}" alt="{}" loading="lazy">').format(asked, words)
 
 
 def _link(href: str, env: Mapping[str, Any]) -> dict[str, str | int | float]:
-    scheme = urlsplit(href).scheme.lower()
-    if scheme in _OUTSIDE or href.startswith("//"):
+    """Return the attributes of a link: to a note in the page, or out of it in a tab of its own."""
+    scheme = _SCHEME.match(href)
+    if href.startswith("//") or (scheme and scheme[1].lower() in _OUTSIDE):
         rel = "noopener noreferrer nofollow"
         return {"href": href, "target": "_blank", "rel": rel, "class": "out"}
     if scheme:
@@ -263,26 +243,4 @@ def _link(href: str, env: Mapping[str, Any]) -> dict[str, str | int | float]:
     return {"href": note_address(name, env["vault"]), "class": "wiki"}
 
 
-class _Markdown(MarkdownIt):
-    def validateLink(self, url: str) -> bool:
-        """Return whether an address may stand in a link at all."""
-        try:
-            scheme = urlsplit(url.strip()).scheme.lower()
-        except ValueError:
-            return False
-        return not scheme or scheme in _OUTSIDE
-
-
-_MARKDOWN = _Markdown("commonmark", {"html": False}, renderer_cls=_Renderer)
-_MARKDOWN.enable(["table", "strikethrough"])
-for _behind, _pattern, _write in (
-    ("link", _WIKI, _wiki_link),
-    ("escape", _MATH, _math),
-    ("emphasis", _BETWEEN, _mark),
-    ("emphasis", _TAG, _tag),
-):
-    _MARKDOWN.inline.ruler.before(_behind, _write.__name__, _rule(_pattern, _write))
-_MARKDOWN.core.ruler.push("callouts", _callouts)
-_MARKDOWN.core.ruler.push("lines", _number_lines)
-for _character in "=%#":  # where text ends, so that a rule may begin
-    _MARKDOWN.inline.add_terminator_char(_character)
+_MARKDOWN.core.ruler.push("finish", _finish)
