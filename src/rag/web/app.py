@@ -29,8 +29,7 @@ from starlette.routing import Route
 
 from rag import __version__
 from rag.app.library import Library
-from rag.app.watch_state import is_watched
-from rag.exceptions import NotFoundError, RAGError
+from rag.exceptions import RAGError
 from rag.web.answers import Listener, RequestError, answered, encode, error_response
 from rag.web.gate import COOKIE_SECONDS, Access
 from rag.web.mcp import Endpoint
@@ -41,8 +40,6 @@ if TYPE_CHECKING:
     from rag.app.chat import TurnReport
 
 _ANSWERS = 2  # at once; more only wait for each other
-_LOOK = 3.0  # seconds between two looks for changed notes
-_PAUSE, _LATEST = 0.5, 15.0  # without a request before one; after which nobody waits for a pause
 
 
 class Operation(NamedTuple):
@@ -71,8 +68,6 @@ OPERATIONS = (
     Operation("POST", "/v1/chat", "Chat", "rag.web.answers:chat", "events"),
     Operation("POST", "/v1/index", "Index", "rag.app.sync:sync", "changes"),
 )
-# What the page is made of: functions of `rag.web.parts`, and files.
-_PARTS = ("results", "note", "related", "filters", "status")
 _FILES = {"app.css": "text/css", "app.js": "text/javascript", "icon.svg": "image/svg+xml"}
 _POLICY = (
     "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src 'self';"
@@ -107,37 +102,9 @@ class _Api:
     """Answers requests for the notes of a library."""
 
     def __init__(self, library: Library, readers: Readers, access: Access) -> None:
-        self._library, self._readers, self._access = library, readers, access
+        self._library, self._read, self._access = library, readers.read, access
         self._answer_pool = ThreadPoolExecutor(_ANSWERS, "answer")
         self._index_pool = ThreadPoolExecutor(1, "index")
-        self._looked = 0.0
-        self._look_timer: asyncio.TimerHandle | None = None
-
-    async def _read(self, work: str, *given: Any) -> Any:
-        """Return what a function makes of the newest snapshot; see `Readers.read`.
-
-        Whether notes changed is found out every few seconds, between two requests; not where a
-        watcher does that.
-        """
-        loop = asyncio.get_running_loop()
-        if self._look_timer:
-            self._look_timer.cancel()
-        due = max(_PAUSE, self._looked + _LOOK - loop.time())
-        is_late = loop.time() - self._looked > _LATEST
-        self._look_timer = loop.call_later(0 if is_late else due, self._begin_look)
-        return await self._readers.read(work, *given)
-
-    def _begin_look(self) -> None:
-        """Have a thread look for changed notes, and index them where they are few."""
-
-        def look() -> None:
-            if not is_watched(self._library.config):
-                self._library.wait_for_notes()
-                with self._library.reader():
-                    pass
-
-        self._looked = asyncio.get_running_loop().time()
-        self._index_pool.submit(look)
 
     async def read_report(self, operation: Operation, request: Request) -> Response:
         """Give a report on the newest snapshot."""
@@ -166,7 +133,6 @@ class _Api:
 
         body, loop = await request.body(), asyncio.get_running_loop()
         report = await loop.run_in_executor(self._index_pool, run)
-        self._looked = 0.0
         return Response(report, media_type="application/json")
 
     def _parse(self, operation: Operation, body: bytes) -> Any:
@@ -190,14 +156,12 @@ class _Api:
         return reply
 
     async def part(self, request: Request) -> Response:
-        """Give a part of the page, or a file of it."""
+        """Give a file of the page, or a part of it."""
         name = request.path_params["name"]
-        if name in _PARTS:
-            asked = _language(request), request.query_params
-            return HTMLResponse(await self._read(f"rag.web.parts:{name}", *asked))
-        if name not in _FILES:
-            raise NotFoundError("the page has no such file")
-        return Response(read_file(name), media_type=_FILES[name])
+        if name in _FILES:
+            return Response(read_file(name), media_type=_FILES[name])
+        asked = name, _language(request), request.query_params
+        return HTMLResponse(await self._read("rag.web.parts:part", *asked))
 
     async def picture(self, request: Request) -> Response:
         """Give a picture that a note shows."""

@@ -6,8 +6,7 @@ import os
 import re
 import time
 from bisect import bisect_right
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import chain, pairwise
@@ -20,8 +19,8 @@ from markupsafe import Markup, escape
 from starlette.datastructures import QueryParams
 
 from rag.app.index_state import FILE, OBSIDIAN, link_to
-from rag.app.notes import Limits, NoteReport, get_note
-from rag.app.related import related as find_related
+from rag.app.notes import Limits, get_note
+from rag.app.related import related
 from rag.app.requests import RelatedRequest
 from rag.app.search import search
 from rag.app.status import read_status
@@ -42,18 +41,28 @@ _LARGEST_PICTURE = 20 << 20  # bytes
 _NAMES_KEPT = 30.0  # seconds
 
 
-def results(workspace: Workspace, language: str, params: QueryParams) -> str:
-    """Return the results of a search; without one, the newest notes."""
+def part(workspace: Workspace, name: str, language: str, params: QueryParams) -> str:
+    """Return a part of the page as HTML, by a macro of `parts.html`."""
+    if name not in _GIVEN:
+        raise NotFoundError("the page has no such part")
+    return str(getattr(_macros(language), name)(*_GIVEN[name](workspace, params)))
+
+
+def _results(workspace: Workspace, params: QueryParams) -> tuple[Any, ...]:
+    """Search; without a query or a filter, give the newest notes."""
     asked = requests.parse("Search", params)
     if not asked.query.strip() and asked.filters is None:
         asked = replace(asked, filters=QueryFilters(vaults=[*workspace.state.roots]))
-    return str(_parts(language).results(search(workspace, asked)))
+    return (search(workspace, asked),)
 
 
-def note(workspace: Workspace, language: str, params: QueryParams) -> str:
-    """Return a note, at the line that was named or that its name names."""
-    name, vault, line = (params.get(one, "") for one in ("note", "in", "line"))
-    report = _find(workspace, name, vault)
+def _note(workspace: Workspace, params: QueryParams) -> tuple[Any, ...]:
+    """Read a note, at the line that was named or that its name names."""
+    name, vault, line = (params.get(key, "") for key in ("note", "in", "line"))
+    try:
+        report = get_note(workspace.config, name, [vault] if vault else (), limits=Limits(0))
+    except RAGError:  # it is looked for in this vault first
+        report = get_note(workspace.config, name, limits=Limits(0))
     row = report.note.row
     whole = get_note(workspace.config, f"{row.vault}/{row.path}", limits=_LIMITS)
     at = int(line) if line.isdecimal() else report.line_start if report.part else 0
@@ -64,33 +73,23 @@ def note(workspace: Workspace, language: str, params: QueryParams) -> str:
     uris = {"obsidian": OBSIDIAN, "editor": template}
     on_page = bisect_right(page_starts(whole.lines), at - 1) if at else 0
     opens = {name: link_to(uri, whole.file, at or 1, page=on_page) for name, uri in uris.items()}
-    return str(_parts(language).note(whole, page, at, opens))
+    return whole, page, at, opens
 
 
-def _find(workspace: Workspace, name: str, vault: str) -> NoteReport:
-    """Return what is called so, in a vault first."""
-    if vault:
-        with suppress(RAGError):
-            return get_note(workspace.config, name, [vault], limits=Limits(0))
-    return get_note(workspace.config, name, limits=Limits(0))
+def _related(workspace: Workspace, params: QueryParams) -> tuple[Any, ...]:
+    return (related(workspace, RelatedRequest(params.get("note", ""), top_k=6)),)
 
 
-def related(workspace: Workspace, language: str, params: QueryParams) -> str:
-    """Return the notes related to one."""
-    asked = RelatedRequest(params.get("note", ""), top_k=6)
-    return str(_parts(language).related(find_related(workspace, asked)))
-
-
-def filters(workspace: Workspace, language: str, params: QueryParams) -> str:
-    """Return the vaults, tags and times that can be chosen."""
-    return str(
-        _parts(language).filters(*([*workspace.count_notes(kind)] for kind in ("vaults", "tags")))
-    )
-
-
-def status(workspace: Workspace, language: str, params: QueryParams) -> str:
-    """Return the state of the index."""
-    return str(_parts(language).status(read_status(workspace.config)))
+# What each macro is given.
+_GIVEN: dict[str, Callable[[Workspace, QueryParams], tuple[Any, ...]]] = {
+    "results": _results,
+    "note": _note,
+    "related": _related,
+    "filters": lambda workspace, _: tuple(
+        [*workspace.count_notes(kind)] for kind in ("vaults", "tags")
+    ),
+    "status": lambda workspace, _: (read_status(workspace.config),),
+}
 
 
 # -- pictures --------------------------------------------------------------------------
@@ -139,28 +138,23 @@ def _pictures(root: Path, moment: int) -> dict[str, str]:
 
 
 @cache
-def _templates() -> Environment:
-    """Return the templates: what they write is escaped, and every character of it seen."""
-    made = Environment(
+def _macros(language: str) -> Any:
+    """Return the macros of a language: what they write is escaped, and every character seen."""
+    templates = Environment(
         loader=FunctionLoader(read_file),
         autoescape=True,
         finalize=lambda value: visible(value) if type(value) is str else value,
         trim_blocks=True,
     )
-    made.globals["address"] = note_address
-    made.filters |= {
+    templates.globals |= {"address": note_address, "t": all_texts()[language]}
+    templates.filters |= {
         "coded": _coded,
         "count": lambda text, count: text.replace("{n}", f"{count:,}"),
         "folders": lambda place: " / ".join([place[0], *Path(place[1]).parts[:-1]]),
-        "pairs": lambda names: [(one, one) for one in names],
+        "pairs": lambda names: [(name, name) for name in names],
         "snippet": _snippet,
     }
-    return made
-
-
-@cache
-def _parts(language: str) -> Any:
-    return _templates().get_template("parts.html").make_module({"t": all_texts()[language]})
+    return templates.get_template("parts.html").module
 
 
 def _coded(text: str) -> Markup:

@@ -65,13 +65,13 @@ class Readers:
 
     def _order(self, *work: Any) -> Any:
         """Return what the process of this thread answers."""
-        thread, library = get_ident(), self._library
+        thread = get_ident()
         for _ in range(_TRIES):
             try:
                 if thread not in self.processes and not self._is_closed:
                     self.processes[thread] = PythonProcess(__name__, serve.__name__)
                 process = self.processes[thread]
-                process.order((library.config, library.looked_at, library.changed, work))
+                process.order((self._library.config, work))
                 if not process.answers.poll(_LONGEST):
                     raise EOFError
                 answer = process.answer()
@@ -95,15 +95,13 @@ _libraries: list[Library] = []  # that of this process
 
 
 def _answer(order: Any, say: Say) -> object:
-    config, looked_at, changed, work = order
+    config, work = order
     if not _libraries:
         _libraries.append(Library(lambda: config, looks=False))
         _libraries[0].wait_for_notes()
-        resolve_name("rag.web.parts:results")  # which is imported
-    library = _libraries[0]
-    library.looked_at, library.changed = looked_at, changed
+        resolve_name("rag.web.parts:part")  # which is imported
     try:
-        return _read(library, *work) if work else None
+        return _read(_libraries[0], *work) if work else None
     except Exception as error:
         if not isinstance(error, RAGError):
             traceback.print_exc(limit=-8, file=sys.stderr)
