@@ -523,8 +523,8 @@ class TestWhatTheSystemTells:
             "/": "ext4", "/net/my\\040notes": "nfs4", "/mnt/share": "cifs",
             "/mnt/share/local": "btrfs", "/mnt/ssh": "fuse.sshfs", "/mnt/crypt": "fuse.gocryptfs",
         }  # fmt: skip
-        mounts = tmp_path / "mountinfo"
-        lines = (f"36 35 98:0 / {at} rw shared:1 - {kind} x rw\n" for at, kind in kinds.items())
+        mounts = tmp_path / "mounts"
+        lines = (f"x {at} {kind} rw 0 0\n" for at, kind in kinds.items())
         mounts.write_text("".join(lines))
         monkeypatch.setattr(file_events, "_MOUNTS", mounts)
         assert is_remote(Path(folder)) is expected

@@ -70,7 +70,7 @@ def read_watcher(config: RAGConfig) -> WatcherStatus | None:
         datetime.fromisoformat(status.heartbeat)
     except (OSError, ValueError, TypeError, KeyError):
         return None
-    return replace(status, alive=is_watched(config))
+    return replace(status, alive=_is_watched(config))
 
 
 def write_watcher(config: RAGConfig, status: WatcherStatus) -> None:
@@ -100,8 +100,7 @@ def be_only_watcher(config: RAGConfig) -> Iterator[None]:
             (config.data_dir / _STATE).unlink(missing_ok=True)
 
 
-def is_watched(config: RAGConfig) -> bool:
-    """Return whether a watcher runs; one that is about to start waits longer than this looks."""
+def _is_watched(config: RAGConfig) -> bool:
     try:
         with (config.data_dir / _LOCK).open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -20,10 +20,14 @@ if TYPE_CHECKING:
 _POLL = 2.0  # seconds between two looks at files of which the system tells nothing
 _POLLED = 20_000  # files that are looked at in a second, at a twentieth of a processor
 _STEP = 50  # milliseconds, after which what the system told is handed on
-_MOUNTS = Path("/proc/self/mountinfo")
+_MOUNTS = Path("/proc/self/mounts")
 _REMOTE = re.compile(
     r"nfs\d?|cifs|smb\w*|9p|afs|ceph|glusterfs|vboxsf|prl_fs|fuse\.(sshfs|rclone|s3fs|davfs\w*|gcsfuse)"
 )
+_LIMITS = {  # by what the error says
+    "MaxFilesWatch": ("folders", "max_user_watches=1048576"),
+    "os error 24": ("programs that watch", "max_user_instances=1024"),
+}
 # Hidden files that say which notes there are.
 _RULES = {".gitignore", ".ragignore", ".obsidian/app.json"}
 
@@ -109,14 +113,9 @@ class FileEvents:
         """Return whether a path may be a note, a folder, or a file that says which notes there are:
         not whether it is hidden, as what editors and Obsidian keep for themselves is."""
         file = Path(path)
-        if file.is_relative_to(self._apart):
-            return False
-        folder = next((one for one in self._folders if file.is_relative_to(one)), None)
-        if folder is None:
-            return True
-        parts = file.relative_to(folder).parts
-        hidden = next((at for at, part in enumerate(parts) if part.startswith(".")), None)
-        return hidden is None or "/".join(parts[hidden:]) in _RULES
+        inner = (str(file.relative_to(one)) for one in self._folders if file.is_relative_to(one))
+        hidden = re.search(r"(?:^|/)(\.[^/].*)", next(inner, ""))
+        return not file.is_relative_to(self._apart) and (not hidden or hidden[1] in _RULES)
 
 
 def is_remote(folder: Path) -> bool:
@@ -127,20 +126,15 @@ def is_remote(folder: Path) -> bool:
     except OSError:
         return False
     nearest, kind = "", ""
-    for line in mounts.splitlines():  # see proc(5)
-        fields, _, rest = line.partition(" - ")
-        place = [*fields.split(" "), "", "", "", "", ""][4]
-        place = re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), place)
-        if place and len(place) >= len(nearest) and folder.is_relative_to(place):
-            nearest, kind = place, rest.partition(" ")[0]
+    for line in mounts.splitlines():  # see fstab(5)
+        place = re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), line.split(" ")[1])
+        if len(place) >= len(nearest) and folder.is_relative_to(place):
+            nearest, kind = place, line.split(" ")[2]
     return _REMOTE.fullmatch(kind) is not None
 
 
 def _as_ours(error: Exception) -> OSError:
-    for sign, what, limit in (
-        ("MaxFilesWatch", "folders", "max_user_watches=1048576"),
-        ("os error 24", "programs that watch", "max_user_instances=1024"),
-    ):
+    for sign, (what, limit) in _LIMITS.items():
         if sign in str(error):
             return WatchLimitError(
                 f"the system allows no more {what}, so files are looked at every few seconds"

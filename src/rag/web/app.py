@@ -109,8 +109,8 @@ class _Api:
     async def read_report(self, operation: Operation, request: Request) -> Response:
         """Give a report on the newest snapshot."""
         given = await request.body() if operation.method == "POST" else request.query_params
-        names = operation.request, operation.work
-        report = await self._read("rag.web.requests:answer", *names, given, request.path_params)
+        named = request.path_params
+        report = await self._read("rag.web.requests:answer", operation, given, named)
         return Response(report, media_type="application/json")
 
     async def answer(self, operation: Operation, request: Request) -> Response:
@@ -137,9 +137,7 @@ class _Api:
 
     def _parse(self, operation: Operation, body: bytes) -> Any:
         self._library.wait_for_notes()
-        from rag.web import requests
-
-        return requests.parse(operation.request, body)
+        return resolve_name("rag.web.requests:parse")(operation.request, body)
 
     async def describe(self, request: Request) -> Response:
         """Give the OpenAPI description."""

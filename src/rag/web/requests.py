@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pkgutil import resolve_name
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 from starlette.datastructures import QueryParams
@@ -21,6 +21,10 @@ from rag.app.workspace import Workspace
 from rag.exceptions import ArgumentError
 from rag.web.answers import encode
 
+if TYPE_CHECKING:
+    from rag.web.app import Operation
+
+Given = QueryParams | bytes  # the query of an address, or a body
 LISTS = frozenset(("vaults", "tags", "paths", "where"))  # may stand in an address several times
 _LINES = 10_000  # of one note
 
@@ -104,23 +108,16 @@ class Index(Arguments, SyncRequest):
     prune: Annotated[bool, Field(description="forget notes of empty or missing folders")] = False
 
 
-def answer(
-    workspace: Workspace,
-    request: str,
-    work: str,
-    given: QueryParams | bytes,
-    named: Mapping[str, str],
-) -> bytes:
-    """Return the report on a request, as JSON; `work` is the name of the function that makes it,
-    and the other parameters are those of `parse`."""
-    return encode(resolve_name(work)(workspace, parse(request, given, **named)))
+def answer(workspace: Workspace, asked: Operation, given: Given, named: Mapping[str, str]) -> bytes:
+    """Return the report that an operation makes, as JSON; `given` and `named` are as in `parse`."""
+    return encode(resolve_name(asked.work)(workspace, parse(asked.request, given, **named)))
 
 
-def parse(request: str, given: QueryParams | bytes, **named: str) -> Any:
+def parse(request: str, given: Given, **named: str) -> Any:
     """Return the request that an address or a body makes.
 
     :param request: the name of its type.
-    :param given: the query of an address, where `tags=a&tags=b` are two of a list; or a body.
+    :param given: in the query of an address `tags=a&tags=b` are two of a list.
     :param named: what else the address says.
     :raises ArgumentError: where it is none.
     """

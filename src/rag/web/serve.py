@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from errno import EADDRINUSE
+from errno import EADDRINUSE, ECONNREFUSED
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +119,7 @@ class Server:
 
 def _listen(address: Address) -> socket.socket:
     try:
-        if address.socket is not None:
+        if address.socket:
             return _listen_at(address.socket)
         family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
         where = address.host, address.port
@@ -128,14 +128,14 @@ def _listen(address: Address) -> socket.socket:
         # waits for the client's word that the head has come: 40 ms.
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return listening
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         hint = "Name an address of this machine with --host."
         if address.socket:
             hint = "Name another with --socket."
-        elif isinstance(error, OSError) and error.errno == EADDRINUSE:
+        elif error.errno == EADDRINUSE:
             hint = "If `rag serve` runs there, end it first; or name another port with --port."
         place = address.socket or f"{address.host}:{address.port}"
-        why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
+        why = os.strerror(error.errno) if error.errno else str(error)
         raise UsageError(f"cannot listen on {place}", why, hint=hint) from error
 
 
@@ -144,15 +144,12 @@ def _listen_at(path: Path) -> socket.socket:
     with suppress(FileNotFoundError), socket.socket(socket.AF_UNIX) as other:
         if not stat.S_ISSOCK(path.lstat().st_mode):
             raise FileExistsError(f"{path} is no socket")
-        try:
-            other.connect(str(path))
-        except ConnectionRefusedError:
-            path.unlink()
-        else:
+        if other.connect_ex(str(path)) != ECONNREFUSED:
             raise FileExistsError("another server listens there")
-    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        path.unlink()
     before = os.umask(0o177)
     try:
+        listening = socket.socket(socket.AF_UNIX)
         listening.bind(str(path))
     finally:
         os.umask(before)
