@@ -304,9 +304,7 @@ def refresh(config: RAGConfig) -> Refreshed:
 def _notices(run: IndexRun) -> Iterator[str]:
     from rag.index.manifest import UNEMBEDDED
 
-    reports = run.report.vaults.values()
-    indexed = sum(report.added + report.changed for report in reports)
-    gone = sum(report.deleted for report in reports)
+    indexed, gone = run.report.count("added", "changed"), run.report.count("deleted")
     parts = [f"indexed {plural(indexed, 'changed note')}"] if indexed else []
     parts += [f"forgot {plural(gone, 'note')} no longer there"] if gone else []
     if parts and run.embedded and run.manifest.get(UNEMBEDDED):
@@ -314,6 +312,6 @@ def _notices(run: IndexRun) -> Iterator[str]:
         yield f"{', '.join(parts)} {EMBED_REST}"
     elif parts:
         yield ", ".join(parts)
-    for report in reports:
+    for report in run.report.vaults.values():
         for path, why in report.failed.items():
             yield f"{report.vault}/{path}: {why}"

@@ -79,21 +79,11 @@ class Outcome:
         """That of `rag index`; with 5 some note could not be read, and is named."""
         return self.error.exit_code if self.error else 5 if self.run.incomplete else 0
 
-    def count(self, *what: str) -> int:
-        """Return how many notes were `added`, `changed` or `deleted`."""
-        return sum(getattr(vault, name) for vault in self.run.vaults.values() for name in what)
-
-    @property
-    def embedded(self) -> int:
-        """How many chunks got a vector."""
-        embedding = self.run.embedding
-        return embedding.made + embedding.reused if embedding else 0
-
     @property
     def goes_on(self) -> bool:
         """Whether chunks are left to embed, or scans to read, and more time would help."""
         embedding, scans = self.run.embedding, self.run.scans
-        is_embedding = self.embedded and embedding and embedding.left
+        is_embedding = self.run.embedded and embedding and embedding.left
         return bool(is_embedding or (scans and scans.read and scans.left))
 
     def problems(self, missing: Collection[str]) -> list[str]:
@@ -235,9 +225,9 @@ class Watcher:
         self._must_poll = False
         self._first = inf  # when the first of the events came that wait for a run
         # When a run is due: for these events, and for all notes; and when the next one may be.
-        self._change_at, self._look_at, self._rested_at = inf, now, now
+        self._change_at, self._look_at, self._rested_at = now, now + _WHOLE, now
         self._follow_at = now  # when to look whether the folders are there
-        self._listened = self._written = now
+        self._written = now
         self._saved, self._counted = _SAVED, now  # seconds of a processor, and when they were
         self._embed_at = inf  # when to have embeddings made
         self._is_embedding = False
@@ -323,9 +313,9 @@ class Watcher:
         return max(min(self._look_at, self._change_at), self._rested_at)
 
     def _index(self) -> None:
-        if self._heard > _MANY or self._now() >= self._listened + _WHOLE:
-            self._listen_at(self._watched)
         started = self._now()
+        if self._heard > _MANY or started >= self._look_at:
+            self._listen_at(self._watched)
         self._first = self._change_at = inf
         outcome = self._runner.run()
         if self._stopped.is_set():
@@ -333,15 +323,15 @@ class Watcher:
         now = self._now()
         self._look_at, self._rested_at = now + _WHOLE, now
         if isinstance(outcome.error, LockedError):
-            self._look_at = self._rested_at = now + (_SHORT if self._is_embedding else _BUSY)
+            self._change_at = self._rested_at = now + (_SHORT if self._is_embedding else _BUSY)
             self._write()
             return
         if outcome.error:
-            self._look_at = now + _RETRY
+            self._change_at = now + _RETRY
         else:
             self._embed_at = now
             self._spend(outcome)
-        took, changed = now - started, outcome.count("added", "changed", "deleted")
+        took, changed = now - started, outcome.run.count("added", "changed", "deleted")
         self._report(self._runner, outcome, f" ({took:.1f} s)")
         why = outcome.error.as_notice() if outcome.error else ""
         run = WatchRun(self._iso(), round(1000 * took), outcome.exit_code, changed, why)
@@ -368,15 +358,15 @@ class Watcher:
         now = self._now()
         gained = _SHARE * (now - self._counted)
         self._saved, self._counted = min(_SAVED, self._saved + gained) - outcome.cpu, now
-        if outcome.count("added", "changed", "deleted"):
+        if outcome.run.count("added", "changed", "deleted"):
             self._saved = max(self._saved, -_SHARE * _LATEST)
         self._rested_at = now + max(0.0, -self._saved / _SHARE)
 
     def _report(self, process: IndexProcess, outcome: Outcome, took: str = "") -> None:
         counts = (
-            (outcome.count("added", "changed"), "note", "indexed"),
-            (outcome.count("deleted"), "note", "removed"),
-            (outcome.embedded, "chunk", "embedded"),
+            (outcome.run.count("added", "changed"), "note", "indexed"),
+            (outcome.run.count("deleted"), "note", "removed"),
+            (outcome.run.embedded, "chunk", "embedded"),
         )
         if parts := [f"{plural(count, what)} {done}" for count, what, done in counts if count]:
             self._tell(f"{self._iso()[11:19]}  {', '.join(parts)}{took}")
@@ -418,7 +408,7 @@ class Watcher:
         self._status = replace(self._status, missing=missing)
         if there != self._watched:
             self._listen_at(there)
-            self._look_at = self._now()
+            self._change_at = self._now()
             self._write()
         self._follow_at = self._now() + _BEAT
 
@@ -429,12 +419,12 @@ class Watcher:
             files = manifest.kept_totals()[0]
         self._events = self._listen(folders, apart=apart, polled=self._must_poll, files=files)
         before.close()
-        self._watched, self._listened, self._heard = folders, self._now(), 0
+        self._watched, self._heard = folders, 0
         self._status = replace(self._status, polled=[*map(str, self._events.polled)])
 
     def _lose(self, error: OSError) -> None:
         self._warn_of("events", [str(error)])
-        self._look_at = self._now()
+        self._change_at = self._now()
         if isinstance(error, WatchLimitError):
             self._must_poll = True
             self._listen_at(self._watched)

@@ -103,14 +103,20 @@ class RunReport:
     notices: list[str] = field(default_factory=list)
     model_failed: bool = hidden(False)
 
+    def count(self, *what: str) -> int:
+        """Return how many notes were `added`, `changed` or `deleted`."""
+        return sum(getattr(vault, name) for vault in self.vaults.values() for name in what)
+
+    @property
+    def embedded(self) -> int:
+        """How many chunks got a vector."""
+        return self.embedding.made + self.embedding.reused if self.embedding else 0
+
     @property
     def touched(self) -> bool:
         """Whether any note was added, changed or deleted, or any chunk embedded."""
-        made = self.embedding and (self.embedding.made or self.embedding.reused)
         read = self.scans and self.scans.read
-        return bool(made or read) or any(
-            r.added or r.changed or r.deleted for r in self.vaults.values()
-        )
+        return bool(self.embedded or read or self.count("added", "changed", "deleted"))
 
     @property
     def incomplete(self) -> bool:

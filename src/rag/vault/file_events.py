@@ -12,10 +12,9 @@ import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from watchfiles._rust_notify import RustNotify
+# The generator that watchfiles shows begins when it is first waited for, which is too late.
+from watchfiles._rust_notify import RustNotify
 
 _POLL = 2.0  # seconds between two looks at files of which the system tells nothing
 _POLLED = 20_000  # files that are looked at in a second, at a twentieth of a processor
@@ -85,9 +84,6 @@ class FileEvents:
 
     def _begin(self, folders: Sequence[Path], is_polled: bool) -> None:
         """Have all changes told that come after this; what goes wrong is raised by `wait`."""
-        # The generator that watchfiles shows begins when it is first waited for, which is later.
-        from watchfiles._rust_notify import RustNotify
-
         names = [str(folder) for folder in folders]
         try:
             try:
@@ -96,8 +92,8 @@ class FileEvents:
                 notify = RustNotify(names, False, is_polled, self._delay, True, True)
         except Exception as error:  # its own, of which it says the type nowhere
             self._heard.put(error)
-            return
-        threading.Thread(target=self._listen, args=(notify,), daemon=True).start()
+        else:
+            threading.Thread(target=self._listen, args=(notify,), daemon=True).start()
 
     def _listen(self, notify: RustNotify) -> None:
         try:

@@ -11,20 +11,14 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from importlib.resources import files
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 from unicodedata import normalize
 
 from jinja2 import Environment, FunctionLoader
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import (
-    HTMLResponse,
-    JSONResponse,
-    RedirectResponse,
-    Response,
-    StreamingResponse,
-)
+from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from rag import __version__
@@ -34,10 +28,6 @@ from rag.web.answers import Listener, RequestError, answered, encode, error_resp
 from rag.web.gate import COOKIE_SECONDS, Access
 from rag.web.mcp import Endpoint
 from rag.web.readers import Readers
-
-if TYPE_CHECKING:
-    from rag.app.ask import AnswerReport
-    from rag.app.chat import TurnReport
 
 _ANSWERS = 2  # at once; more only wait for each other
 
@@ -117,9 +107,9 @@ class _Api:
         """Give the events of an answer."""
         asked = await asyncio.to_thread(self._parse, operation, await request.body())
 
-        def run(listener: Listener) -> AnswerReport | TurnReport:
+        def run(listener: Listener) -> Any:
             self._library.wait_for_answers()
-            return resolve_name(operation.work)(self._library, asked, listener)  # type: ignore[no-any-return]
+            return resolve_name(operation.work)(self._library, asked, listener)
 
         events = answered(run, asked.question, self._answer_pool)
         return StreamingResponse(events, media_type="text/event-stream")
@@ -159,7 +149,7 @@ class _Api:
         if name in _FILES:
             return Response(read_file(name), media_type=_FILES[name])
         asked = name, _language(request), request.query_params
-        return HTMLResponse(await self._read("rag.web.parts:part", *asked))
+        return Response(await self._read("rag.web.parts:part", *asked), media_type="text/html")
 
     async def picture(self, request: Request) -> Response:
         """Give a picture that a note shows."""
@@ -181,7 +171,8 @@ async def _index_page(request: Request) -> Response:
     texts, nonce = all_texts()[_language(request)], secrets.token_urlsafe(16)
     templates = Environment(loader=FunctionLoader(read_file), autoescape=True)
     html = templates.get_template("index.html").render(texts, texts=texts, nonce=nonce)
-    return HTMLResponse(html, headers={"Content-Security-Policy": _POLICY.format(nonce=nonce)})
+    policy = {"Content-Security-Policy": _POLICY.format(nonce=nonce)}
+    return Response(html, headers=policy, media_type="text/html")
 
 
 def _language(request: Request) -> str:

@@ -123,17 +123,16 @@ def _say_problems(report: RunReport, quiet: bool) -> None:
 
 def _summary(report: SyncReport, quiet: bool) -> Iterator[str]:
     """Yield the line that says what was done; none where nothing was, and that is to be quiet."""
-    run = report.run
+    run, parts = report.run, list[str]()
     if quiet and not (run.touched or run.notices):
         return
-    vaults, parts = run.vaults.values(), []
     for what, word in (("added", "new"), ("changed", "changed"), ("deleted", "deleted")):
-        if count := sum(getattr(vault, what) for vault in vaults):
+        if count := run.count(what):
             parts.append(f"{count:,} {word}")
     done = run.embedding
-    if done and (done.made or done.reused):
+    if done and run.embedded:
         cached = f" ({done.reused:,} known already)" if done.reused else ""
-        parts.append(f"{plural(done.made + done.reused, 'chunk')} embedded{cached}")
+        parts.append(f"{plural(run.embedded, 'chunk')} embedded{cached}")
         if done.unreadable:
             script = "a script that the model does not read"
             parts.append(f"{done.unreadable:,} left to words ({script})")
@@ -148,7 +147,7 @@ def _summary(report: SyncReport, quiet: bool) -> Iterator[str]:
         parts.append(f"{plural(run.scans.left, 'scanned page')} left to the next run")
     size = f"{plural(run.notes, 'note')}, {plural(run.chunks, 'chunk')}"
     line = f"{', '.join(parts)}; {size} in the index" if parts else f"nothing changed: {size}"
-    problems = sum(len(vault.problems) for vault in vaults)
+    problems = sum(len(vault.problems) for vault in run.vaults.values())
     if problems and not quiet:
         line += f"; {plural(problems, 'note')} with problems (rag status --problems)"
     yield f"{line} ({report.elapsed_ms / 1000:.1f} s)"
