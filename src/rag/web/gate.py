@@ -12,7 +12,6 @@ import asyncio
 import hmac
 import os
 import secrets
-import stat
 import sys
 import time
 import traceback
@@ -31,6 +30,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from rag.exceptions import RAGError
 from rag.support.durable_files import replace_durably
 from rag.support.owned_folders import claim_data_folder
+from rag.support.regular_files import open_file
 from rag.web.answers import RequestError, error_response
 from rag.web.readers import MOST
 
@@ -95,13 +95,9 @@ class Access:
 
 def _read_token(file: Path) -> str:
     """Return the token in a file, which is made where there is none that is the user's alone."""
-    with suppress(OSError, UnicodeError):
-        opened = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        with os.fdopen(opened, encoding="ascii") as stream:
-            of_file = os.fstat(stream.fileno())
-            token = stream.read(200).strip()
-        is_ours = stat.S_ISREG(of_file.st_mode) and of_file.st_uid == os.geteuid()
-        if is_ours and not of_file.st_mode & 0o077 and len(token) >= 32:
+    with suppress(OSError, UnicodeError), open_file(file) as stream:
+        status, token = os.fstat(stream.fileno()), stream.read(200).decode("ascii").strip()
+        if status.st_uid == os.geteuid() and not status.st_mode & 0o077 and len(token) >= 32:
             return token
     token = secrets.token_urlsafe(32)
     replace_durably(file, f"{token}\n".encode())
@@ -192,14 +188,14 @@ class Gate:
         work = asyncio.ensure_future(self._app(request.scope, receive, send))
         try:
             done, _ = await asyncio.wait({work, gone}, timeout=seconds, return_when=FIRST_COMPLETED)
-            if work in done:
-                work.result()
-            elif not done:
+            if not done:
                 hint = "Ask for less: a shorter query, or fewer results."
                 raise RequestError(504, "timeout", "the answer took too long", hint)
+            if work in done:
+                work.result()
         finally:
-            for task in (work, gone):
-                task.cancel()
+            work.cancel()
+            gone.cancel()
             await asyncio.wait({work, gone}, timeout=1)
 
     def _check_source(self, headers: Headers) -> None:

@@ -18,42 +18,26 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from rag.app.library import Library
-from rag.mcp.protocol import (
-    HANDSHAKE,
-    INVALID_REQUEST,
-    METHOD_NOT_FOUND,
-    MODERN,
-    PARSE_ERROR,
-    UNSUPPORTED_VERSION,
-    VERSION,
-    Call,
-    Dispatcher,
-    Message,
-    ProtocolError,
-    as_object,
-    error_message,
-    meta_of,
-)
+from rag.mcp import protocol
+from rag.mcp.protocol import INVALID_REQUEST, VERSION, Call, Message, ProtocolError, meta_of
 from rag.web.answers import Put, event, stream
 
 _HEADER_MISMATCH = -32020
+_SPOKEN = (*protocol.HANDSHAKE, protocol.MODERN)
 _WITHOUT_HEADER = "2025-03-26"  # what a client speaks that names no revision
 # Errors of the modern era that are one of the request, not of what it asks.
 _STATUS = {
-    METHOD_NOT_FOUND: 404,
-    **dict.fromkeys((INVALID_REQUEST, UNSUPPORTED_VERSION, _HEADER_MISMATCH), 400),
+    protocol.METHOD_NOT_FOUND: 404,
+    **dict.fromkeys((INVALID_REQUEST, protocol.UNSUPPORTED_VERSION, _HEADER_MISMATCH), 400),
 }
 _NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 
 class Endpoint:
-    """Answers the messages of clients.
-
-    :param pool: where messages are answered.
-    """
+    """Answers the messages of clients, in threads of a pool."""
 
     def __init__(self, library: Library, pool: Executor) -> None:
-        self._dispatcher, self._pool = Dispatcher(library), pool
+        self._dispatcher, self._pool = protocol.Dispatcher(library), pool
 
     async def answer(self, request: Request) -> Response:
         """Answer a message, with events before the answer where it wants to hear of progress."""
@@ -61,11 +45,11 @@ class Endpoint:
         try:
             message = json.loads(await request.body())
             _check_headers(request, message)
-        except (ValueError, RecursionError):
-            parse_error = error_message(None, ProtocolError(PARSE_ERROR, "Parse error"))
-            return JSONResponse(parse_error, 400)
-        except ProtocolError as error:
-            return JSONResponse(error_message(as_object(message).get("id"), error), 400)
+        except (ValueError, RecursionError, ProtocolError) as error:
+            if not isinstance(error, ProtocolError):
+                error = ProtocolError(protocol.PARSE_ERROR, "Parse error")
+            id_ = protocol.as_object(message).get("id")
+            return JSONResponse(protocol.error_message(id_, error), 400)
         call = Call()
         if "progressToken" in meta_of(message):
 
@@ -96,8 +80,8 @@ def _check_headers(request: Request, message: Message) -> None:
     """
     meta, headers = meta_of(message), request.headers
     if VERSION not in meta:
-        if headers.get("mcp-protocol-version", _WITHOUT_HEADER) not in (*HANDSHAKE, MODERN):
-            data = {"supported": HANDSHAKE}
+        if headers.get("mcp-protocol-version", _WITHOUT_HEADER) not in _SPOKEN:
+            data = {"supported": protocol.HANDSHAKE}
             raise ProtocolError(INVALID_REQUEST, "Unsupported protocol version", data)
         return
     params, method = message.get("params", {}), message.get("method")
