@@ -73,7 +73,7 @@ class Scene:
         (self.watcher.run_when_free if waits else self.watcher.run)()
         return [round(at, 3) for at in self.runs]
 
-    def listen(self, folders: Any, apart: Path, polled: bool = False, files: int = 0) -> Self:
+    def listen(self, folders: Any, apart: Path, polled: bool = False) -> Self:
         self.listened.append(({*folders}, polled))
         self.polled = [*folders] if polled else []
         return self

@@ -20,7 +20,7 @@ import sqlite3
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -80,21 +80,9 @@ class Outcome:
         return self.error.exit_code if self.error else 5 if self.run.incomplete else 0
 
     @property
-    def goes_on(self) -> bool:
-        """Whether chunks are left to embed, or scans to read, and more time would help."""
-        embedding, scans = self.run.embedding, self.run.scans
-        is_embedding = self.run.embedded and embedding and embedding.left
-        return bool(is_embedding or (scans and scans.read and scans.left))
-
-    def problems(self, missing: Collection[str]) -> list[str]:
-        """Return what there is to know of the run, but not that these vaults are missing."""
-        sentences = [self.error.as_notice()] if self.error else [*self.run.notices]
-        for name, vault in self.run.vaults.items():
-            if vault.problem and name not in missing:
-                sentences.append(f"vault {name!r}: {vault.problem}")
-            notes = (*vault.failed.items(), *vault.notices.items())
-            sentences += [f"{name}/{path}: {why}" for path, why in notes]
-        return sentences
+    def why(self) -> str:
+        """Why it failed; empty where it did not."""
+        return self.error.as_notice() if self.error else ""
 
 
 class IndexProcess:
@@ -111,21 +99,16 @@ class IndexProcess:
         self._is_stopped = False
 
     def prepare(self) -> None:
-        """Start the process, which waits until `run`: to import the program takes a second.
-
-        :raises OSError: when it cannot be started.
-        """
+        """Start the process, which waits until `run`: to import the program takes a second."""
         if self._process is None and not self._is_stopped:
-            self._process = PythonProcess(__name__, serve.__name__)
+            with suppress(OSError):
+                self._process = PythonProcess(__name__, serve.__name__)
 
     def run(self) -> Outcome:
         """Index what changed, and return what came of it."""
-        try:
-            self.prepare()
-        except OSError as error:
-            return Outcome(error=RAGError(f"{sys.executable} cannot be run: {error.strerror}"))
+        self.prepare()
         if self._process is None:
-            return Outcome(error=RunInterruptedError("stopped"))
+            return Outcome(error=RAGError(f"{_UNFINISHED}: {sys.executable} cannot be run"))
         with self._process as process:
             process.order(self._order)
             try:
@@ -220,7 +203,7 @@ class Watcher:
         # The folders of vaults, those that are listened at, and what tells two of these apart.
         self._vaults: dict[str, Path] = {}
         self._watched: Mapping[Path, tuple[int, int]] = {}
-        self._events = listen((), apart=config.data_dir)
+        self._events = listen((), config.data_dir)
         self._heard = 0  # events since it began to listen
         self._must_poll = False
         self._first = inf  # when the first of the events came that wait for a run
@@ -288,8 +271,7 @@ class Watcher:
         if paths:
             if self._first == inf:
                 self._first = now
-                with suppress(OSError):  # which the run will say
-                    self._runner.prepare()
+                self._runner.prepare()
             self._change_at = min(now + _QUIET, self._first + _LATEST)
             self._heard += len(paths)
             self._status = replace(self._status, last_event=self._iso())
@@ -333,9 +315,8 @@ class Watcher:
             self._spend(outcome)
         took, changed = now - started, outcome.run.count("added", "changed", "deleted")
         self._report(self._runner, outcome, f" ({took:.1f} s)")
-        why = outcome.error.as_notice() if outcome.error else ""
-        run = WatchRun(self._iso(), round(1000 * took), outcome.exit_code, changed, why)
-        self._write(last_run=run)
+        code, why = outcome.exit_code, outcome.why
+        self._write(last_run=WatchRun(self._iso(), round(1000 * took), code, changed, why))
 
     def _next_embedding(self) -> float:
         return inf if self._is_embedding else self._embed_at
@@ -349,7 +330,9 @@ class Watcher:
         if isinstance(outcome.error, LockedError):
             self._embed_at = min(self._embed_at, self._now() + _BUSY)
             return
-        if outcome.goes_on:
+        run = outcome.run
+        left = run.embedding.left if run.embedding and run.embedded else 0
+        if left or (run.scans and run.scans.read and run.scans.left):  # more time would help
             self._embed_at = self._now()
         self._report(self._embedder, outcome)
 
@@ -363,15 +346,22 @@ class Watcher:
         self._rested_at = now + max(0.0, -self._saved / _SHARE)
 
     def _report(self, process: IndexProcess, outcome: Outcome, took: str = "") -> None:
+        run = outcome.run
         counts = (
-            (outcome.run.count("added", "changed"), "note", "indexed"),
-            (outcome.run.count("deleted"), "note", "removed"),
-            (outcome.run.embedded, "chunk", "embedded"),
+            (run.count("added", "changed"), "note", "indexed"),
+            (run.count("deleted"), "note", "removed"),
+            (run.embedded, "chunk", "embedded"),
         )
         if parts := [f"{plural(count, what)} {done}" for count, what, done in counts if count]:
             self._tell(f"{self._iso()[11:19]}  {', '.join(parts)}{took}")
         missing = [name for name, root in self._vaults.items() if _identity(root) is None]
-        self._warn_of(process, outcome.problems(missing))
+        problems = [outcome.why] if outcome.error else [*run.notices]
+        for name, vault in run.vaults.items():
+            if vault.problem and name not in missing:  # which was told
+                problems.append(f"vault {name!r}: {vault.problem}")
+            notes = (*vault.failed.items(), *vault.notices.items())
+            problems += [f"{name}/{path}: {why}" for path, why in notes]
+        self._warn_of(process, problems)
 
     def _warn_of(self, source: object, problems: list[str]) -> None:
         """Tell of problems that no source had the last time."""
@@ -414,11 +404,8 @@ class Watcher:
 
     def _listen_at(self, folders: Mapping[Path, tuple[int, int]]) -> None:
         """Listen anew, also at folders of which the system has not told that they came."""
-        files, before, apart = 0, self._events, self._config.data_dir
-        with suppress(RAGError, sqlite3.Error, OSError), open_manifest(self._config) as manifest:
-            files = manifest.kept_totals()[0]
-        self._events = self._listen(folders, apart=apart, polled=self._must_poll, files=files)
-        before.close()
+        self._events.close()
+        self._events = self._listen(folders, self._config.data_dir, self._must_poll)
         self._watched, self._heard = folders, 0
         self._status = replace(self._status, polled=[*map(str, self._events.polled)])
 

@@ -16,8 +16,7 @@ from queue import Empty, SimpleQueue
 # The generator that watchfiles shows begins when it is first waited for, which is too late.
 from watchfiles._rust_notify import RustNotify
 
-_POLL = 2.0  # seconds between two looks at files of which the system tells nothing
-_POLLED = 20_000  # files that are looked at in a second, at a twentieth of a processor
+_POLL = 3000  # milliseconds between two looks at files of which the system tells nothing
 _STEP = 50  # milliseconds, after which what the system told is handed on
 _MOUNTS = Path("/proc/self/mounts")
 _REMOTE = re.compile(
@@ -41,17 +40,13 @@ class FileEvents:
     :param folders: that are there.
     :param apart: a folder of which nothing is told, wherever it lies.
     :param polled: whether all folders are looked at again and again, not only those of a network.
-    :param files: about how many files there are: of many, looks are rarer.
     """
 
-    def __init__(
-        self, folders: Iterable[Path], apart: Path, polled: bool = False, files: int = 0
-    ) -> None:
+    def __init__(self, folders: Iterable[Path], apart: Path, polled: bool = False) -> None:
         distinct = {*folders}
         folders = sorted(one for one in distinct if distinct.isdisjoint(one.parents))
         self.polled = [folder for folder in folders if polled or is_remote(folder)]
         self._folders, self._apart = folders, apart.resolve()
-        self._delay = round(1000 * max(_POLL, files / _POLLED))
         self._heard: SimpleQueue[list[str] | Exception] = SimpleQueue()
         self._closed = threading.Event()
         watched = [folder for folder in folders if folder not in self.polled]
@@ -87,9 +82,9 @@ class FileEvents:
         names = [str(folder) for folder in folders]
         try:
             try:
-                notify = RustNotify(names, False, is_polled, self._delay, True, False)
+                notify = RustNotify(names, False, is_polled, _POLL, True, False)
             except PermissionError:  # what may not be read holds no notes; the limit is not told
-                notify = RustNotify(names, False, is_polled, self._delay, True, True)
+                notify = RustNotify(names, False, is_polled, _POLL, True, True)
         except Exception as error:  # its own, of which it says the type nowhere
             self._heard.put(error)
         else:
