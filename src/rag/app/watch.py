@@ -47,7 +47,7 @@ _QUIET = 1.5  # seconds without an event, after which a run begins
 _LATEST = 15.0  # seconds after the first event
 _WHOLE = 900.0  # seconds between two runs, whatever is told
 _SHARE = 0.05  # of a processor for runs; embeddings take as much again, besides the model's work
-_SAVED = 120.0  # seconds of a processor that are saved up at most: the share of twenty minutes
+_SAVED = 2400.0  # seconds whose share is saved up at most
 _MANY = 4000  # events; of many at once the system leaves some out, new folders too
 _BUSY = 5.0  # seconds after which an index that another process writes is tried again
 _SHORT = 0.5  # the same, where that process is ours, which writes embeddings
@@ -207,11 +207,10 @@ class Watcher:
         self._heard = 0  # events since it began to listen
         self._must_poll = False
         self._first = inf  # when the first of the events came that wait for a run
-        # When a run is due: for these events, and for all notes; and when the next one may be.
-        self._change_at, self._look_at, self._rested_at = now, now + _WHOLE, now
+        # When a run is due: for these events, and for all notes; and when the budget allows one.
+        self._change_at, self._look_at, self._free_at = now, now + _WHOLE, now - _SAVED
         self._follow_at = now  # when to look whether the folders are there
         self._written = now
-        self._saved, self._counted = _SAVED, now  # seconds of a processor, and when they were
         self._embed_at = inf  # when to have embeddings made
         self._is_embedding = False
         self._embedded: Outcome | None = None  # what came of it, not yet told
@@ -292,7 +291,7 @@ class Watcher:
             self._write()
 
     def _next_run(self) -> float:
-        return max(min(self._look_at, self._change_at), self._rested_at)
+        return max(min(self._look_at, self._change_at), self._free_at)
 
     def _index(self) -> None:
         started = self._now()
@@ -303,17 +302,18 @@ class Watcher:
         if self._stopped.is_set():
             return
         now = self._now()
-        self._look_at, self._rested_at = now + _WHOLE, now
+        self._look_at = now + _WHOLE
         if isinstance(outcome.error, LockedError):
-            self._change_at = self._rested_at = now + (_SHORT if self._is_embedding else _BUSY)
+            self._change_at = now + (_SHORT if self._is_embedding else _BUSY)
             self._write()
             return
+        took, changed = now - started, outcome.run.count("added", "changed", "deleted")
         if outcome.error:
             self._change_at = now + _RETRY
         else:
             self._embed_at = now
-            self._spend(outcome)
-        took, changed = now - started, outcome.run.count("added", "changed", "deleted")
+            free_at = max(self._free_at, now - _SAVED) + outcome.cpu / _SHARE
+            self._free_at = min(free_at, now + _LATEST) if changed else free_at
         self._report(self._runner, outcome, f" ({took:.1f} s)")
         code, why = outcome.exit_code, outcome.why
         self._write(last_run=WatchRun(self._iso(), round(1000 * took), code, changed, why))
@@ -335,15 +335,6 @@ class Watcher:
         if left or (run.scans and run.scans.read and run.scans.left):  # more time would help
             self._embed_at = self._now()
         self._report(self._embedder, outcome)
-
-    def _spend(self, outcome: Outcome) -> None:
-        """Rest until what a run took is within the budget; what was saved waits at most so long."""
-        now = self._now()
-        gained = _SHARE * (now - self._counted)
-        self._saved, self._counted = min(_SAVED, self._saved + gained) - outcome.cpu, now
-        if outcome.run.count("added", "changed", "deleted"):
-            self._saved = max(self._saved, -_SHARE * _LATEST)
-        self._rested_at = now + max(0.0, -self._saved / _SHARE)
 
     def _report(self, process: IndexProcess, outcome: Outcome, took: str = "") -> None:
         run = outcome.run

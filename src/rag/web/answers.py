@@ -66,13 +66,13 @@ def encode(report: object) -> bytes:
     return _json({"schema": 1, **to_json(report)})
 
 
-def error_response(error: RAGError, request: Request | None = None) -> Response:
+def error_response(error: RAGError, request: Request) -> Response:
     """Return the answer that an error is, with the status of its kind; to who opens the page in a
     browser, in words."""
     status = error.status if isinstance(error, RequestError) else _STATUS.get(error.kind, 500)
     headers = _HEADERS.get(status, {})
-    accepted = request.headers.get("accept", "") if request else ""
-    if request and request.url.path in ("/", "/open") and "text/html" in accepted:
+    is_page = "text/html" in request.headers.get("accept", "")
+    if is_page and request.url.path in ("/", "/open"):
         text = _PAGE.format(*map(escape, (str(error), error.hint)))
         return Response(text, status, headers, media_type="text/html")
     return Response(encode(error), status, headers, media_type="application/json")

@@ -183,15 +183,12 @@ def _language(request: Request) -> str:
 
 async def _refuse(request: Request, error: Exception) -> Response:
     """Give what went wrong."""
-    if isinstance(error, HTTPException):
-        kind, message = "usage", "the request cannot be read"
+    if isinstance(error, HTTPException) and error.status_code == 404:
         hint = "`/openapi.json` lists all."
-        if error.status_code == 404:
-            kind, message = "not_found", "there is no such address"
-        elif error.status_code == 405:
-            methods = " or ".join(sorted((error.headers or {}).get("Allow", "").split(", ")))
-            message, hint = "this address is not asked like that", f"Ask it with {methods}."
-        error = RequestError(error.status_code, kind, message, hint)
+        error = RequestError(404, "not_found", "there is no such address", hint)
+    elif isinstance(error, HTTPException):
+        hint = f"Ask it with {' or '.join(sorted((error.headers or {})['Allow'].split(', ')))}."
+        error = RequestError(405, "usage", "this address is not asked like that", hint)
     elif not isinstance(error, RAGError):
         hint = "Its output says more; `rag doctor` checks the index."
         error = RequestError(500, "error", "the server failed at this request", hint)

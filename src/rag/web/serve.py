@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 import stat
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -92,7 +91,7 @@ class Server:
         async def serve() -> None:
             loop = asyncio.get_running_loop()
             loop.call_soon(on_start)
-            if threading.current_thread() is threading.main_thread():
+            with suppress(RuntimeError):  # in a thread of another program
                 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                     loop.add_signal_handler(number, self.stop)
             await self._server.serve(sockets=[self._socket])
