@@ -228,6 +228,8 @@ class Watcher:
         with be_only_watcher(self._config):
             self._write(started=self._iso())
             on_start()
+            if self._problems.pop(self, ()):
+                self._warn("the notes are watched from now on")
             try:
                 while not self._stopped.is_set():
                     self._step()
@@ -237,14 +239,9 @@ class Watcher:
 
     def run_when_free(self) -> None:
         """Watch as soon as there is something to watch and nobody else does, until `stop`."""
-
-        def tell() -> None:
-            if self._problems.pop(self, ()):
-                self._warn("the notes are watched from now on")
-
         while not self._stopped.is_set():
             try:
-                self.run(tell)
+                self.run()
             except (RAGError, OSError) as error:
                 why = error.as_notice() if isinstance(error, RAGError) else str(error)
                 self._warn_of(self, [f"not watching yet: {why}"])

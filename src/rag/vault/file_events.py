@@ -49,9 +49,8 @@ class FileEvents:
         self._folders, self._apart = folders, apart.resolve()
         self._heard: SimpleQueue[list[str] | Exception] = SimpleQueue()
         self._closed = threading.Event()
-        watched = [folder for folder in folders if folder not in self.polled]
-        for group, is_polled in ((watched, False), (self.polled, True)):
-            if group:
+        for is_polled in (False, True):
+            if group := [folder for folder in folders if (folder in self.polled) is is_polled]:
                 self._begin(group, is_polled)
 
     def wait(self, seconds: float) -> list[str]:

@@ -79,10 +79,7 @@ def error_response(error: RAGError, request: Request) -> Response:
 
 
 def event(name: str, content: Any) -> bytes:
-    """Return a server-sent event.
-
-    :param content: JSON; as bytes where it is written already.
-    """
+    """Return a server-sent event; its content may be JSON that is written already."""
     data = content if isinstance(content, bytes) else _json(content)
     return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
 
@@ -118,10 +115,7 @@ async def stream(
 def answered(
     work: Callable[[Listener], AnswerReport | TurnReport], question: str, pool: Executor
 ) -> AsyncIterator[bytes]:
-    """Return the events of an answer.
-
-    :param work: answers a question, and is given who listens.
-    """
+    """Return the events of an answer, which `work` gives who listens; see `stream`."""
     is_gone = threading.Event()
 
     def run(put: Put) -> None:
@@ -185,14 +179,12 @@ class Listener:
     def finish(self, report: AnswerReport | TurnReport) -> None:
         """Put the rest: quotations, sources, notices and the report."""
         answer = report.answer
+        if not (self._has_text or answer.quotes):
+            self._on_text(answer.text)
         self._put_units(self._splitter.end())
         self._strike(answer.struck.count("sentence"))
-        if not self._has_text:
-            for quote in answer.quotes:
-                self._put_sentence(quote.text, "quoted", [quote.source], quote.answer)
-            if not answer.quotes and answer.text:
-                self._on_text(answer.text)
-                self._put_units(self._splitter.end())
+        for quote in answer.quotes if not self._has_text else ():
+            self._put_sentence(quote.text, "quoted", [quote.source], quote.answer)
         for source in to_json(report)["sources"]:
             self._put(event("citation", source))
         for notice in answer.notices:

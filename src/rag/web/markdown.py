@@ -139,7 +139,7 @@ def _wiki_link(state: StateInline, link: re.Match[str]) -> None:
     vault, path = state.env["vault"], state.env["path"]
     name = target if not target.startswith("#") else f"{vault}/{path}{target}"
     words = words or target.lstrip("#").replace("#", " › ")
-    _push(state, "link", "a", words, href=note_address(name, vault), kind="wiki")
+    _push(state, "link", "a", words, {"href": note_address(name, vault), "class": "wiki"})
 
 
 @_inline("escape", r"\$\$(?P<block>.+?)\$\$|\$(?! )(?P<line>[^$\n]+?)(?<! )\$(?!\d)")
@@ -160,16 +160,14 @@ def _mark(state: StateInline, mark: re.Match[str]) -> None:
 @_inline("emphasis", r"(?<!\S)#([^\W\d_][\w/-]*|[\w/-]*[^\W\d_][\w/-]*)")
 def _tag(state: StateInline, tag: re.Match[str]) -> None:
     """`#tag`, which leads to the notes that have it."""
-    _push(state, "link", "a", tag[0], href=f"/?{urlencode({'tag': tag[1]})}", kind="tag")
+    address = f"/?{urlencode({'tag': tag[1]})}"
+    _push(state, "link", "a", tag[0], {"href": address, "class": "tag"})
 
 
-def _push(
-    state: StateInline, name: str, element: str, text: str, href: str = "", kind: str = ""
-) -> None:
-    opening = state.push(f"{name}_open", element, 1)
-    opening.attrs = {"href": href, "class": kind} if href else {}
+def _push(state: StateInline, name: str, tag: str, text: str, attrs: Any = None) -> None:
+    state.push(f"{name}_open", tag, 1).attrs = attrs or {}
     state.push("text", "", 0).content = text
-    state.push(f"{name}_close", element, -1)
+    state.push(f"{name}_close", tag, -1)
 
 
 def _finish(state: StateCore) -> None:

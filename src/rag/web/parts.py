@@ -76,15 +76,13 @@ def _note(workspace: Workspace, params: QueryParams) -> tuple[Any, ...]:
     return whole, page, at, opens
 
 
-def _related(workspace: Workspace, params: QueryParams) -> tuple[Any, ...]:
-    return (related(workspace, RelatedRequest(params.get("note", ""), top_k=6)),)
-
-
 # What each macro is given.
 _GIVEN: dict[str, Callable[[Workspace, QueryParams], tuple[Any, ...]]] = {
     "results": _results,
     "note": _note,
-    "related": _related,
+    "related": lambda workspace, params: (
+        related(workspace, RelatedRequest(params.get("note", ""), top_k=6)),
+    ),
     "filters": lambda workspace, _: tuple(
         [*workspace.count_notes(kind)] for kind in ("vaults", "tags")
     ),
