@@ -14,21 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from processes import state_of
 from rag.config import RAGConfig
 from rag.exceptions import IndexingError
 from rag.index.frequencies import FREQUENCIES
 from rag.index.snapshots import MANIFEST, SHARD, IndexDirectory
-from rag.indexing import bulk_build
-from rag.indexing.bulk_build import split
+from rag.indexing import bulk_build, run
 from rag.indexing.run import IndexRun
 from rag.stores import get_document_store
 from rag.support.processes import PythonProcess
-from rag.vault.discovery import NoteFile
-from tables import rows
 
 NOTES = {
     f"{number:02}.md": f"---\ntitle: Note {number}\ntags: [t{number % 3}]\n---\n"
@@ -44,12 +39,12 @@ def vault(write_notes) -> Path:
 
 @pytest.fixture
 def cut(monkeypatch) -> Callable[..., None]:
-    """Make batches of so many bytes, written by another process or not; 0 bytes: none."""
+    """Make segments of about so many chunks; 0: none."""
 
-    def patch(size: int, beside: bool = False) -> None:
-        monkeypatch.setattr(bulk_build, "SMALLEST", size or 1 << 40)
+    def patch(size: int) -> None:
+        monkeypatch.setattr(run, "MANY", 0 if size else 1 << 40)
+        monkeypatch.setattr(run, "_BATCH_CHUNKS", size or 1000)
         monkeypatch.setattr(bulk_build, "USUAL", size)
-        monkeypatch.setattr(bulk_build, "_pays", lambda: beside)
 
     return patch
 
@@ -78,14 +73,10 @@ def everything(config: RAGConfig) -> list[Any]:
 # -- the same index, whoever builds it -------------------------------------------------
 
 
-@pytest.mark.sampled
-@pytest.mark.parametrize("beside", [False, True])
-def test_the_index_is_the_one_that_is_written_note_by_note(
-    vault, config, refresh, tmp_path, cut, beside
-):
+def test_the_index_is_the_one_that_is_written_note_by_note(vault, config, refresh, tmp_path, cut):
     cut(0)
     refresh(v=vault)
-    cut(1200, beside)
+    cut(20)
     apart = replace(config, data_dir=tmp_path / "apart")
     report = refresh(apart, v=vault)
     assert everything(apart) == everything(config)
@@ -95,7 +86,7 @@ def test_the_index_is_the_one_that_is_written_note_by_note(
 def test_what_is_changed_or_deleted_later_is_so_in_the_index(
     vault, config, refresh, points, tmp_path, cut
 ):
-    cut(1200)
+    cut(20)
     refresh(v=vault)
     (vault / "03.md").write_text("rewritten")
     (vault / "04.md").unlink()
@@ -112,21 +103,21 @@ def test_a_small_run_starts_no_process(vault, refresh, monkeypatch):
 
 
 def test_an_index_that_lost_what_was_built_is_not_published(vault, config, refresh, points, cut):
-    cut(1200)
-    with pytest.raises(IndexingError, match=r"held 0 of 80 chunks"), IndexRun(config) as run:
-        run.index_vault("v", vault)
+    cut(20)
+    with pytest.raises(IndexingError, match=r"held 0 of 80 chunks"), IndexRun(config) as index_run:
+        index_run.index_vault("v", vault)
         shutil.rmtree(IndexDirectory(config.index_dir).work / SHARD)
-        run.publish()
+        index_run.publish()
     assert IndexDirectory(config.index_dir).current() is None
     refresh(v=vault)
     assert len(points(config)) == 80
 
 
-def test_progress_is_told_for_each_portion(vault, config, cut):
-    cut(1200)
+def test_progress_is_told_for_each_note(vault, config, cut):
+    cut(20)
     told = []
-    with IndexRun(config) as run:
-        run.index_vault("v", vault, progress=lambda done, total: told.append((done, total)))
+    with IndexRun(config) as index_run:
+        index_run.index_vault("v", vault, progress=lambda done, total: told.append((done, total)))
     assert told[0] == (0, 40) and told[-1] == (40, 40) and len(told) > 3
     assert told == sorted(told)
 
@@ -137,12 +128,12 @@ def test_progress_is_told_for_each_portion(vault, config, cut):
 def test_a_process_that_dies_ends_the_run_and_the_next_run_completes_it(
     vault, config, refresh, points, tmp_path, cut, monkeypatch
 ):
-    cut(1200, beside=True)
+    cut(20)
     order, orders = PythonProcess.order, []
 
-    def order_and_kill(worker, portion):
-        order(worker, portion)
-        orders.append(portion)
+    def order_and_kill(worker, what):
+        order(worker, what)
+        orders.append(what)
         if len(orders) == 3:
             worker.process.kill()
 
@@ -151,7 +142,7 @@ def test_a_process_that_dies_ends_the_run_and_the_next_run_completes_it(
         with pytest.raises(IndexingError, match=r"ended before its time.*signal 9") as raised:
             refresh(v=vault)
     assert "rag index" in raised.value.hint
-    cut(1200)
+    cut(20)
     refresh(v=vault)
     fresh = replace(config, data_dir=tmp_path / "fresh")
     cut(0)
@@ -159,24 +150,16 @@ def test_a_process_that_dies_ends_the_run_and_the_next_run_completes_it(
     assert points(config) == points(fresh)
 
 
-@rows("free, pays", (2_000_000_000, True), (800_000_000, False), (None, True))
-def test_there_are_no_more_processes_than_there_is_memory_for(monkeypatch, free, pays):
-    monkeypatch.setattr(bulk_build, "free_memory", lambda: free)
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
-    assert bulk_build._pays() == pays
-
-
 RUN = """
 import sys, time
 from pathlib import Path
 from rag.config import RAGConfig
-from rag.indexing import bulk_build
+from rag.indexing import bulk_build, run
 from rag.indexing.run import IndexRun
 from rag.stores import QdrantEdgeDocumentStore
 from rag.support.processes import PythonProcess
 
-bulk_build.SMALLEST = bulk_build.USUAL = 1200
-bulk_build._pays = lambda: True
+run.MANY, run._BATCH_CHUNKS, bulk_build.USUAL = 0, 20, 20
 started = PythonProcess.__init__
 
 def tell(worker, *names):
@@ -189,8 +172,8 @@ def import_segments(store, *built):
 
 PythonProcess.__init__ = tell
 QdrantEdgeDocumentStore.import_segments = import_segments
-with IndexRun(RAGConfig(data_dir=Path(sys.argv[1]))) as run:
-    run.index_vault("v", Path(sys.argv[2]))
+with IndexRun(RAGConfig(data_dir=Path(sys.argv[1]))) as index_run:
+    index_run.index_vault("v", Path(sys.argv[2]))
 """
 
 
@@ -230,16 +213,3 @@ def test_a_process_that_builds_needs_no_haystack():
     code = "import sys; import rag.indexing.bulk_build; print('haystack' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
-
-
-# -- how notes are parted --------------------------------------------------------------
-
-SIZES = st.lists(st.integers(0, 3_000_000), max_size=60)
-
-
-@given(SIZES)
-def test_every_note_is_in_one_portion_in_order_or_there_are_none(sizes):
-    files = [NoteFile(f"{n}", f"{n}", size, 0) for n, size in enumerate(sizes)]
-    runs = split(files)
-    assert all(runs)
-    assert [file for run in runs for file in run] == (files if sum(sizes) >= 1_000_000 else [])

@@ -7,7 +7,7 @@ run begins with that. On a server, where it may have changed points, that writes
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -35,19 +35,20 @@ from rag.indexing.note_reader import NoteChunk, ReadNote, failed_row, read_files
 from rag.indexing.reports import Progress, RunReport, VaultReport, unseen
 from rag.stores import open_directory
 from rag.support.disk_space import disk_in_view, is_of_full_disk
-from rag.support.memory_limits import give_back
-from rag.support.owned_folders import remove
-from rag.support.pipeline_parts import store_of
+from rag.support.pipeline_parts import own_errors, store_of
 from rag.vault.discovery import NoteFile, Scan
 
 if TYPE_CHECKING:
     from haystack import Pipeline
 
+    from rag.indexing.bulk_build import SegmentWriter
     from rag.stores.base.document_store import BaseDocumentStore
 
 T = TypeVar("T")
+WriteChunks = Callable[[Sequence[NoteChunk]], list[str]]
 
 _BATCH_CHUNKS = 1000
+MANY = 1_000_000  # bytes of new notes, which are written as segments
 _DAMAGE = (IndexUnavailableError, *DAMAGE)  # what the engine and SQLite report
 
 
@@ -326,16 +327,46 @@ class IndexRun:
             return len(paths)
 
     def _write(self, changes: Changes, report: VaultReport, progress: Progress) -> None:
+        with ExitStack() as stack:
+            write, segments = self._write_chunks, self._segment_writer(changes.added)
+            if segments:
+                write = stack.enter_context(segments).write
+            self._write_files(changes, changes.added, write, report, progress)
+            if segments:
+                segments.end()
+        self._write_files(changes, changes.changed, self._write_chunks, report, progress)
+
+    def _segment_writer(self, files: list[NoteFile]) -> SegmentWriter | None:
+        """Return what writes new notes as segments, where they are many. Segments hold no
+        embeddings, and are for an index of our own on this machine."""
+        is_plain = self._users_pipeline is None and not self._is_on_server
+        size = sum(file.size for file in files)
+        if not is_plain or size < MANY or read_embedded(self.manifest) is not None:
+            return None
+        from rag.indexing.bulk_build import SegmentWriter
+        from rag.support.processes import may_start
+
+        store: Any = self.store
+        return SegmentWriter(store) if may_start() else None
+
+    def _write_files(
+        self,
+        changes: Changes,
+        files: list[NoteFile],
+        write: WriteChunks,
+        report: VaultReport,
+        progress: Progress,
+    ) -> None:
+        """Read files and write what is new in them."""
         vault, total = changes.vault, len(changes.added) + len(changes.changed)
-        is_bulk = self._write_in_bulk(changes, report, lambda done: progress(done, total))
-        files = [*(() if is_bulk else changes.added), *changes.changed]
         batch: list[tuple[ReadNote, NoteRow | None]] = []
         looked_at: list[NoteRow] = []  # notes as they were, to be recorded together
         touched: list[NoteRow] = []  # the same text in a file with another time
         size = 0
         index, folder = self.config.index, self.directory.path
         notes = read_files(changes.root, vault, files, index, changes.copied, folder)
-        for done, (file, read) in enumerate(notes, total - len(files)):
+        start = 0 if files is changes.added else len(changes.added)
+        for done, (file, read) in enumerate(notes, start):
             progress(done, total)
             before = self.manifest.note(vault, file.path)
             if isinstance(read, str):
@@ -362,80 +393,36 @@ class IndexRun:
             batch.append((read, before))
             size += len(read.chunks)
             if size >= _BATCH_CHUNKS:
-                self._write_batch(batch, report)
+                self._write_batch(batch, write, report)
                 batch, size = [], 0
         if batch:
-            self._write_batch(batch, report)
+            self._write_batch(batch, write, report)
         self.manifest.refresh(looked_at)
         if touched:
             self.manifest.commit_write(touched)
-        progress(total, total)
+        progress(start + len(files), total)
 
-    def _write_in_bulk(
-        self, changes: Changes, report: VaultReport, progress: Callable[[int], None]
-    ) -> bool:
-        """Write the new notes as segments where there are enough of them; return whether it did.
-
-        Segments hold no embeddings, and are for an index of our own on this machine.
-        """
-        is_plain = self._users_pipeline is None and not self._is_on_server
-        if not (changes.added and is_plain) or read_embedded(self.manifest) is not None:
-            return False
-        from rag.indexing.bulk_build import build_all, split
-
-        batches = split(changes.added)
-        if not batches:
-            return False
-        store: Any = self.store
-        self.manifest.set(**{UNEMBEDDED: "yes"})
-        done = 0
-
-        def count(more: int) -> None:
-            nonlocal done
-            done += more
-            progress(done)
-
-        count(0)
-        try:
-            # Closed here, and not when it is forgotten: no process may outlive a Ctrl-C.
-            building = build_all(batches, changes, self.config.index, self.directory, count)
-            with closing(building) as built:
-                for part in built:
-                    store.import_segments(part.folder, part.counts)
-                    self.manifest.add_words(part.words)
-                    self.manifest.commit_write(part.rows)
-                    for file, why in part.failed:
-                        self._record_failure(changes.vault, file, why, report)
-                    report.problems |= {r.path: r.problems for r in part.rows if r.problems}
-                    report.added += len(part.rows)
-                    report.chunks_written += part.chunks
-                    give_back()
-        finally:
-            remove(self.directory.parts)
-        return True
-
-    def _write_chunks(self, chunks: Sequence[NoteChunk]) -> None:
-        """Write chunks, with an embedding those whose text was embedded before."""
+    def _write_chunks(self, chunks: Sequence[NoteChunk]) -> list[str]:
+        """Write chunks, with an embedding those whose text was embedded before; return the words
+        they are written with."""
         from haystack import Document
 
         from rag.indexing.pipeline import VECTORS as EMBEDDER
         from rag.indexing.pipeline import create_indexing_pipeline, texts_of, write_vectors
         from rag.stores.base.batch import DocumentBatch
-        from rag.support.pipeline_parts import own_errors
 
         if self._pipeline is None:  # Haystack is not imported for less
             self._pipeline = create_indexing_pipeline(self.store, self.config)
         documents = DocumentBatch(Document(id=c.id, content=c.text, meta=c.meta) for c in chunks)
-        with own_errors(IndexingError, "the indexing pipeline failed"):
-            inputs = {"embedder": {"documents": documents}, EMBEDDER: {"makes": False}}
-            output = self._pipeline.run(inputs)
-        self.manifest.add_words(output["embedder"]["words"])
+        inputs = {"embedder": {"documents": documents}, EMBEDDER: {"makes": False}}
+        words: list[str] = self._pipeline.run(inputs)["embedder"]["words"]
         self._without_vector += len(chunks)
         if embedded := read_embedded(self.manifest):
             texts = texts_of(documents)
             needed = dict.fromkeys(chain.from_iterable(texts.values()))
             vectors = self.vectors.get(embedded.space.key, needed)
             self._without_vector -= len(write_vectors(self.store, texts, vectors))
+        return words
 
     def _record_failure(self, vault: str, file: NoteFile, why: str, report: VaultReport) -> None:
         """Record a note that cannot be read; its chunks stay. Without news the revision stays."""
@@ -445,7 +432,10 @@ class IndexRun:
             self.manifest.commit_write([row])
 
     def _write_batch(
-        self, batch: list[tuple[ReadNote, NoteRow | None]], report: VaultReport
+        self,
+        batch: list[tuple[ReadNote, NoteRow | None]],
+        write: WriteChunks,
+        report: VaultReport,
     ) -> None:
         """Write the changed chunks of some notes: points, then rows."""
         chunks: list[NoteChunk] = []
@@ -457,7 +447,9 @@ class IndexRun:
             stale += {key.id for key in old} - {key.id for key in note.row.chunks}
         self.manifest.set(**{UNEMBEDDED: "yes"})
         for start in range(0, len(chunks), _BATCH_CHUNKS):  # one note may have more
-            self._write_chunks(chunks[start : start + _BATCH_CHUNKS])
+            with own_errors(IndexingError, "the indexing pipeline failed"):
+                words = write(chunks[start : start + _BATCH_CHUNKS])
+            self.manifest.add_words(words)
         self.manifest.commit_write(note.row for note, _ in batch)
         self.store.delete_documents(stale)  # last: points that no row has are deleted some day
         report.chunks_written += len(chunks)

@@ -1,36 +1,10 @@
-"""How much memory is free, and how little of it the allocator keeps."""
+"""How little memory the allocator keeps."""
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
-from pathlib import Path
 
-_ROOT = Path("/")
 _ARENA_MAX = -8  # the number of this limit in glibc
-
-
-def free_memory(root: Path = _ROOT) -> int | None:
-    """Return how many bytes this process may take: what the machine has, or what its container or
-    service is left of a limit (control groups, version 2); `None` where the system does not tell.
-
-    :param root: where `proc` and `sys` are.
-    """
-    free = []
-    with suppress(OSError, IndexError):
-        free.append(int(re.findall(r"MemAvailable: *(\d+)", _read(root / "proc/meminfo"))[0]) << 10)
-        group = _read(root / "proc/self/cgroup").partition("0::/")[2].strip()
-        for folder in {root / "sys/fs/cgroup" / group, root / "sys/fs/cgroup"}:
-            with suppress(OSError, ValueError):  # no such group, or "max" for no limit
-                left = int(_read(folder / "memory.max")) - int(_read(folder / "memory.current"))
-                # Files that the system lets go when memory is wanted.
-                cached = re.findall(r"^inactive_file (\d+)$", _read(folder / "memory.stat"), re.M)
-                free.append(max(0, left + sum(map(int, cached))))
-    return min(free, default=None)
-
-
-def _read(file: Path) -> str:
-    return file.read_text("utf-8", "replace")
 
 
 def limit_arenas(most: int = 2) -> None:
