@@ -356,9 +356,9 @@ class IndexDirectory:
         copies = 2 if size else 1  # where notes are written, segments may be merged
         return LITTLE + RESERVE + _GROWTH * size + copies * self.size_of_copy()
 
-    def require_reserve(self, need: int = 0) -> None:
-        """Make sure that the engine can write `need` bytes: a full disk would end the process.
+    def require_reserve(self) -> None:
+        """Make sure that the engine can write a batch of points: a full disk would end the process.
 
         :raises DiskFullError: when it may not be able to.
         """
-        require_room(self.path, need + RESERVE)
+        require_room(self.path, RESERVE)

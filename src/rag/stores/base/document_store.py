@@ -40,7 +40,6 @@ from rag.stores.base.points import (
     to_candidate,
     to_document,
     to_point,
-    weight,
 )
 from rag.support.closing import Closing
 from rag.text.bm25 import SparseVector
@@ -328,13 +327,6 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
     # -- writing points ----------------------------------------------------------------
 
     @abstractmethod
-    def reserve(self, size: int) -> None:
-        """Become the writer, and make sure that so many bytes can be written.
-
-        :raises IndexingError: when there is no room.
-        """
-
-    @abstractmethod
     def upsert(self, points: Sequence[Point]) -> None:
         """Write points, over those of the same id."""
 
@@ -401,7 +393,7 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
         with self.mutex:
             points = [to_point(document) for document in self._allowed(documents, policy)]
             if points:
-                self.reserve(sum(map(weight, points)))
+                self.begin_writing()
                 self.fit_dense_space(row for point in points for row in point.embeddings or ())
                 with self.counts.changing([point.id for point in points], points):
                     self.upsert(points)
@@ -613,14 +605,14 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
                 for key, rows in embeddings.items()
             }
             every = [row for rows in vectors.values() for row in rows]
-            self.reserve(8 * sum(map(len, every)))
+            self.begin_writing()
             self.fit_dense_space(every)
             self.update_vectors(vectors)
 
     def drop_embeddings(self) -> None:
         """Take all embeddings out of what is being written; those of another size may follow."""
         with self.mutex:
-            self.reserve(0)
+            self.begin_writing()
             if self.embedding_dim is not None:
                 self.drop_dense_space()
 

@@ -156,13 +156,6 @@ def chunk_point(
     return Point(identity, {"id": identity, "content": content, "meta": meta}, sparse=vector)
 
 
-def weight(point: Point) -> int:
-    """Return about how many bytes a point takes on disk: itself, its index, journal and merge."""
-    numbers = 2 * len(point.sparse.indices) if point.sparse else 0
-    numbers += 2 * sum(map(len, point.embeddings or ()))
-    return 32 * numbers + 16 * len(point.payload.get("content") or "") + 1000
-
-
 def dense_vector(embedding: list[float], owner: str = "query") -> list[float]:
     """Return an embedding as it is.
 

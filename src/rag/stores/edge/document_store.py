@@ -110,6 +110,7 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
     def _change(self, what: str, operation: qe.UpdateOperation, points: int = 0) -> None:
         """Change the staging shard; merge when enough points were written."""
         with self.mutex, guard(what):
+            self.directory.require_reserve()
             self.work().update(operation)
             self._unmerged += points
             if self._unmerged >= _MERGE_EVERY:
@@ -282,11 +283,6 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
             return size
 
     # -- writing points ----------------------------------------------------------------
-
-    def reserve(self, size: int) -> None:
-        with self.mutex:
-            self.work()
-            self.directory.require_reserve(size)
 
     def upsert(self, points: Sequence[Point]) -> None:
         converted = [edge_point(point) for point in points]

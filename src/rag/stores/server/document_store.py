@@ -342,9 +342,6 @@ class QdrantServerDocumentStore(BaseDocumentStore):
 
     # -- writing points ----------------------------------------------------------------
 
-    def reserve(self, size: int) -> None:
-        self.begin_writing()
-
     def upsert(self, points: Sequence[Point]) -> None:
         for request in point_requests(points):
             self._write("PUT", "/points", request)
