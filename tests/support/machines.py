@@ -21,8 +21,7 @@ from rag.index.manifest import Manifest
 from rag.index.note_rows import ChunkKey, NoteRow
 from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.stores import BaseDocumentStore, get_document_store, open_directory
-from rag.stores.server.catalog import Catalog
-from rag.stores.server.identity import Head, claim
+from rag.stores.server.catalog import Catalog, Head, claim
 from rag.stores.server.rest import RestClient
 
 

@@ -145,7 +145,7 @@ def count_changed(
 
     if config.store.url:
         from rag.index.snapshots import IndexDirectory
-        from rag.stores.server.identity import is_written_here
+        from rag.stores.server.catalog import is_written_here
 
         if not is_written_here(IndexDirectory.of(config)):
             return None

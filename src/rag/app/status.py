@@ -154,7 +154,7 @@ def read_status(
     vaults, left_out = dict[str, VaultStatus](), list[SkippedFile]()
     server = writer = None
     if store.url:
-        from rag.stores.server.identity import Head, is_written_here
+        from rag.stores.server.catalog import Head, is_written_here
 
         server = ServerAddress(store.url, store.collection, answers)
         head = Head.read(directory.path)

@@ -12,8 +12,15 @@ from rag.exceptions import IndexUnavailableError, LockedError, UsageError
 from rag.index.manifest import Manifest, readable
 from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.indexing.reports import Progress, unseen
-from rag.stores.server.catalog import FILES, ChangedError, check_writer, open_catalog
-from rag.stores.server.identity import Head, claim, machine_id
+from rag.stores.server.catalog import (
+    FILES,
+    ChangedError,
+    Head,
+    check_writer,
+    claim,
+    machine_id,
+    open_catalog,
+)
 
 if TYPE_CHECKING:
     from rag.stores.base.document_store import BaseDocumentStore

@@ -15,8 +15,7 @@ from qdrant_client import models
 from qdrant_server import QdrantServer
 from rag.config import StoreConfig
 from rag.exceptions import IndexUnavailableError, UsageError
-from rag.stores.server.catalog import FILES, Catalog, ChangedError
-from rag.stores.server.identity import Head
+from rag.stores.server.catalog import FILES, Catalog, ChangedError, Head
 from rag.stores.server.rest import RestClient
 from tables import rows
 

@@ -10,8 +10,7 @@ from machines import change_head, put
 from property_examples import IS_FULL
 from qdrant_server import QdrantServer
 from rag.exceptions import LockedError, StoreConnectionError, UsageError
-from rag.stores.server.catalog import Catalog
-from rag.stores.server.identity import Head
+from rag.stores.server.catalog import Catalog, Head
 
 POINTS = "/collections/obsidian_knowledge/points"
 HERE = socket.gethostname()
@@ -117,7 +116,7 @@ def test_wherever_a_run_loses_the_server_the_next_one_completes_it(desk, laptop,
 
 
 @pytest.mark.parametrize(
-    "place", ["rag.index.snapshots.IndexDirectory.publish", "rag.stores.server.identity.Head.write"]
+    "place", ["rag.index.snapshots.IndexDirectory.publish", "rag.stores.server.catalog.Head.write"]
 )
 def test_a_run_killed_between_the_catalog_and_the_snapshot_here_goes_on(
     place, desk, laptop, monkeypatch

@@ -15,8 +15,7 @@ from qdrant_server import QdrantServer
 from rag.exceptions import IndexUnavailableError, StoreConnectionError
 from rag.index.snapshots import CURRENT, MANIFEST, IndexDirectory
 from rag.stores import QdrantServerDocumentStore
-from rag.stores.server.catalog import Catalog
-from rag.stores.server.identity import FORMAT
+from rag.stores.server.catalog import FORMAT, Catalog
 
 NAME = "obsidian_knowledge.catalog"
 

@@ -13,30 +13,38 @@ fetches the catalog whenever the head names another version than it has.
 
 from __future__ import annotations
 
+import json
 import shutil
-import time
+import socket
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from gzip import BadGzipFile
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
-from uuid import UUID, uuid5
+from uuid import UUID, uuid4, uuid5
 
 import httpx
 
 from rag.config import StoreConfig
 from rag.exceptions import IndexUnavailableError, LockedError, UsageError
 from rag.index.frequencies import FREQUENCIES
-from rag.index.snapshots import MANIFEST, POINTS, IndexDirectory
-from rag.stores.server.identity import FORMAT, Head
+from rag.index.snapshots import MANIFEST, POINTS, SERVER, IndexDirectory
 from rag.stores.server.rest import RestClient
 from rag.support.disk_space import RESERVE, disk_in_view
+from rag.support.durable_files import changing, replace_durably
+from rag.support.http_transport import brief
+from rag.support.owned_folders import claim_data_folder
+from rag.support.regular_files import read_file
 
+FORMAT = 4
 FILES = (MANIFEST, FREQUENCIES)
+_MACHINE = "machine.json"
+_LONGEST_NAME = 100
 TAKE_OVER = "To write it from here from now on: `rag index --take-over`"
 _HEAD = 0  # the id of its point
 _PARTS = UUID("5a3f6f0e-6d0b-4f0e-9d7e-2a4f3f1c8b52")
@@ -46,8 +54,106 @@ _WAITED = {"wait": "true"}
 # Through one copy, the same for all who write, unless it is known to be gone. ("strong" would fail
 # while its machine is away.)
 _ORDERED = {**_WAITED, "ordering": "medium"}
-_PAUSES = (0.2, 1.0)  # seconds before a change is sent again
 _ASKING = 3.0  # seconds to find out whether there is a newer catalog
+
+
+@dataclass(frozen=True)
+class Head:
+    """The head of a catalog. The file SERVER in the folder of an index holds that of the catalog
+    which is the current snapshot there."""
+
+    index: str = ""  # its id
+    machine: str = ""  # the id of the one that writes
+    name: str = ""  # of that machine
+    since: str = ""  # when it began, as ISO text
+    format: int = FORMAT
+    version: str = ""  # of the catalog; "" before the first was published
+    before: str = ""  # the version before
+    parts: int = 0  # of how many it is made
+    points: int = 0  # how many belong to it
+    revision: int = 0  # of its manifest
+    published: str = ""  # when, as ISO text
+    unfinished: bool = False  # whether points were written that no catalog knows yet
+
+    @classmethod
+    def from_payload(cls, payload: Mapping[str, Any]) -> Head:
+        """Read a head.
+
+        :raises ValueError: when it is none.
+        """
+        if payload.get("format") != FORMAT:  # an older program counted parts otherwise
+            payload = {**payload, "parts": 0}
+        plain = asdict(cls())
+        values = {name: payload.get(name, value) for name, value in plain.items()}
+        wrong = [name for name, value in plain.items() if type(values[name]) is not type(value)]
+        if wrong or not 0 <= values["revision"] < 1 << 53:
+            raise ValueError(f"wrong in its head: {', '.join(wrong) or 'revision'}")
+        return cls(**values | {"name": brief(values["name"])})
+
+    @classmethod
+    def read(cls, folder: Path) -> Head | None:
+        """Return that of a folder, `None` where there is none; an empty one where it is damaged."""
+        try:
+            return cls.from_payload(json.loads(read_file(folder / SERVER)))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, AttributeError, RecursionError):
+            return cls()
+
+    def write(self, folder: Path) -> None:
+        """Write it into a folder, all of it or nothing."""
+        replace_durably(folder / SERVER, json.dumps(asdict(self)).encode())
+
+    def is_same_catalog(self, other: Head | None) -> bool:
+        """Return whether two name one version and one machine that writes it."""
+        facts = self.index, self.version, self.machine
+        return other is not None and facts == (other.index, other.version, other.machine)
+
+
+def machine_id(directory: IndexDirectory) -> str:
+    """Return the id of this machine, as the data folder of an index knows it; "" for none yet."""
+    with suppress(OSError, ValueError, RecursionError, LookupError, TypeError):
+        return str(json.loads(read_file(_home(directory) / _MACHINE))["id"])
+    return ""
+
+
+def claim(directory: IndexDirectory) -> dict[str, Any]:
+    """Return what a head says of this machine when it begins to write: `machine`, `name`, `since`.
+    The machine gets an id when it has none.
+
+    :raises OSError: when the data folder cannot be written.
+    """
+    folder = _home(directory)
+    if not machine_id(directory):
+        claim_data_folder(folder)
+        with changing(folder):  # another process may be faster
+            if not machine_id(directory):
+                replace_durably(folder / _MACHINE, json.dumps({"id": new_id()}).encode())
+    name = socket.gethostname()[:_LONGEST_NAME] or "a machine without a name"
+    return {"machine": machine_id(directory), "name": name, "since": moment()}
+
+
+def is_written_here(directory: IndexDirectory) -> bool:
+    """Return whether this machine writes an index, as far as that is known here."""
+    head = Head.read(directory.path)
+    return head is None or head.machine in ("", machine_id(directory))
+
+
+def new_id() -> str:
+    """Return an id for an index, a version or a machine, which no other has."""
+    return uuid4().hex
+
+
+def moment() -> str:
+    """Return the present moment, as it is shown."""
+    return datetime.now().astimezone().isoformat(timespec="seconds")
+
+
+def _home(directory: IndexDirectory) -> Path:
+    return directory.home or directory.path
+
+
+# -- the catalog on the server -------------------------------------------------------------
 
 
 class ChangedError(Exception):
@@ -116,7 +222,8 @@ class Catalog:
                 hint="Name another in store.collection, or delete that one first.",
             )
         point = {"id": _HEAD, "vector": {}, "payload": asdict(head)}
-        self._change_head("/points", {"points": [point], "update_mode": "insert_only"})
+        insert = {"points": [point], "update_mode": "insert_only"}
+        self._client.request("PUT", f"{self._path}/points", insert, params=_ORDERED)
         created = self.head()
         if created is None:
             raise ValueError("the head of the catalog was not kept")
@@ -133,22 +240,12 @@ class Catalog:
             for name in ("machine", "version", "unfinished")
         ]
         where = {"must": [{"has_id": [_HEAD]}, *same]}
-        self._change_head("/points/payload", {"payload": asdict(changed), "filter": where})
+        body = {"payload": asdict(changed), "filter": where}
+        self._client.request("PUT", f"{self._path}/points/payload", body, params=_ORDERED)
         now = self.head()
         if now != changed:
             raise ChangedError(now)
         return changed
-
-    def _change_head(self, path: str, body: Any) -> None:
-        """Change the head's point, again where a machine through which it went has just died."""
-        for pause in (*_PAUSES, None):
-            try:
-                self._client.request("PUT", self._path + path, body, params=_ORDERED)
-                return
-            except httpx.HTTPStatusError as error:
-                if pause is None or not error.response.is_server_error:
-                    raise
-                time.sleep(pause)
 
     def _count(self, where: dict[str, Any]) -> int:
         asked = {"exact": True, "filter": where}

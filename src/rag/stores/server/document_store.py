@@ -25,11 +25,14 @@ from rag.stores.server.catalog import (
     TAKE_OVER,
     Catalog,
     ChangedError,
+    Head,
     check_writer,
+    claim,
+    moment,
+    new_id,
     refresh,
     written_elsewhere,
 )
-from rag.stores.server.identity import Head, claim, moment, new_id
 from rag.stores.server.rest import RestClient, to_json
 from rag.text.bm25 import SparseVector
 
