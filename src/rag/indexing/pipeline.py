@@ -17,8 +17,8 @@ from haystack.document_stores.types import DuplicatePolicy
 from rag.clients.factory import embedding_provider, with_config
 from rag.config import ModelsConfig, OllamaConfig, RAGConfig, models_config
 from rag.index.searchable_text import beside, indexed_text, sentence_texts
-from rag.stores.base.batch import DocumentBatch
 from rag.stores.base.document_store import BaseDocumentStore, own_store, with_store
+from rag.stores.base.points import Batch
 from rag.text.bm25_documents import DocumentEncoder
 
 VECTORS = "sentence_embedder"
@@ -40,7 +40,7 @@ class LexicalDocumentEmbedder:
     def run(self, documents: list[Document]) -> dict[str, Sequence[Document] | list[str]]:
         """Return `documents` with their `sparse_embedding`, and the `words` they are written with.
 
-        A `DocumentBatch` gives another.
+        A `Batch` gives another.
         """
         encoded = self._encoder.encode(
             [indexed_text(d.meta, d.content) for d in documents],
@@ -50,9 +50,9 @@ class LexicalDocumentEmbedder:
             replace(document, sparse_embedding=SparseEmbedding(vector.indices, vector.values))
             for document, vector in zip(documents, encoded.vectors, strict=True)
         ]
-        is_batch = isinstance(documents, DocumentBatch)
+        is_batch = isinstance(documents, Batch)
         return {
-            "documents": DocumentBatch(weighed) if is_batch else weighed,
+            "documents": Batch(weighed) if is_batch else weighed,
             "words": encoded.words,
         }
 

@@ -409,11 +409,11 @@ class IndexRun:
 
         from rag.indexing.pipeline import VECTORS as EMBEDDER
         from rag.indexing.pipeline import create_indexing_pipeline, texts_of, write_vectors
-        from rag.stores.base.batch import DocumentBatch
+        from rag.stores.base.points import Batch
 
         if self._pipeline is None:  # Haystack is not imported for less
             self._pipeline = create_indexing_pipeline(self.store, self.config)
-        documents = DocumentBatch(Document(id=c.id, content=c.text, meta=c.meta) for c in chunks)
+        documents = Batch(Document(id=c.id, content=c.text, meta=c.meta) for c in chunks)
         inputs = {"embedder": {"documents": documents}, EMBEDDER: {"makes": False}}
         words: list[str] = self._pipeline.run(inputs)["embedder"]["words"]
         self._without_vector += len(chunks)

@@ -15,7 +15,7 @@ from rag.answers.claims import Evidence
 from rag.answers.verification import Verifier
 from rag.exceptions import RAGError, UnfinishedError
 from rag.search.results import SearchedVariant, SearchResult
-from rag.stores.base.batch import NotCopied
+from rag.stores.base.points import NotCopied
 from rag.support.json_reports import optional
 
 if TYPE_CHECKING:

@@ -22,9 +22,8 @@ from rag.search.components import SearchComponent
 from rag.search.query import Hit, Retrieval
 from rag.search.results import SearchResult
 from rag.search.run import to_result, to_results
-from rag.stores.base.batch import NotCopied
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.base.points import cosines_of
+from rag.stores.base.points import NotCopied, cosines_of
 from rag.vault.frontmatter import properties_of
 from rag.vault.sentences import sentence_units
 

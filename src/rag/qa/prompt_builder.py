@@ -25,8 +25,8 @@ from rag.exceptions import RAGError, UsageError
 from rag.qa.answer import AnswerStream
 from rag.qa.prompt import Prompt, build_prompt, load_neighbours, no_room, rank_of
 from rag.search.query import Retrieval
-from rag.stores.base.batch import NotCopied
 from rag.stores.base.document_store import BaseDocumentStore, with_store
+from rag.stores.base.points import NotCopied
 from rag.text.messages import brief
 
 

@@ -18,7 +18,7 @@ from rag.qa.extractive_answerer import OUTPUTS, AnswerBuilder, Quotations
 from rag.qa.prompt import Prompt
 from rag.qa.prompt_builder import AnswerPrompt
 from rag.search.results import SearchResult
-from rag.stores.base.batch import NotCopied
+from rag.stores.base.points import NotCopied
 
 # What generators call an answer that lacks its end; each has its own names for a whole one.
 _CUT_SHORT = ("length", "max_tokens", "content_filter")

@@ -18,8 +18,7 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.index.background import Background
 from rag.search.results import NearWord, SearchedVariant, SearchMode
-from rag.stores.base.batch import Batch, NotCopied
-from rag.stores.base.points import Candidate, Point
+from rag.stores.base.points import Batch, Candidate, NotCopied, Point
 from rag.text.bm25 import (
     KATAKANA_WORD,
     SparseVector,

@@ -21,15 +21,16 @@ from rag.exceptions import UsageError
 from rag.index.frequencies import FREQUENCIES, Frequencies, dimension_counts
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST, IndexDirectory, IndexSnapshot, damaged_index
-from rag.stores.base.batch import DocumentBatch, NotCopied
 from rag.stores.base.filters import WITH_EMBEDDING, WITHOUT_EMBEDDING, convert_filters, has_id
 from rag.stores.base.points import (
     CANDIDATE_FIELDS,
     DENSE,
     SPARSE,
+    Batch,
     Candidate,
     Fields,
     Filter,
+    NotCopied,
     Point,
     Query,
     Search,
@@ -382,7 +383,7 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
         return [*map(to_document, chain.from_iterable(pages))]
 
     def write_documents(
-        self, documents: list[Document] | DocumentBatch, policy: DuplicatePolicy | None = None
+        self, documents: list[Document] | Batch[Document], policy: DuplicatePolicy | None = None
     ) -> int:
         """Write documents and return how many; of ids that are there already the policy says what
         to do.
@@ -400,14 +401,14 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
         return len(points)
 
     def _allowed(
-        self, documents: list[Document] | DocumentBatch, policy: DuplicatePolicy | None
+        self, documents: list[Document] | Batch[Document], policy: DuplicatePolicy | None
     ) -> Sequence[Document]:
         """Return the documents that a policy lets be written: all, or those whose ids are new."""
         from haystack.dataclasses import Document
         from haystack.document_stores.errors import DuplicateDocumentError
         from haystack.document_stores.types import DuplicatePolicy
 
-        if not isinstance(documents, (list, DocumentBatch)) or not all(
+        if not isinstance(documents, (list, Batch)) or not all(
             isinstance(document, Document) for document in documents
         ):
             raise ValueError("write_documents needs a list of haystack Documents")

@@ -12,8 +12,8 @@ import math
 import re
 import uuid
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Union
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, Union
 
 from rag.text.bm25 import SparseVector
 
@@ -30,11 +30,33 @@ TRUE_FIELDS = "_true"
 FALSE_FIELDS = "_false"
 _NAMESPACE = uuid.UUID("0f9c0d7a-55d1-5c0b-9c0e-6c1f5b7b2d11")
 _UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+T = TypeVar("T")
 Filter = dict[str, Any]  # Qdrant's, in JSON; see `rag.stores.base.filters`
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _MAX_DEPTH = 64  # the engine fails at 130
 _MAX_FLOAT = 3.4028234e38
+
+
+class NotCopied:
+    """Base of what Haystack, which copies the inputs of every component, is to hand on as it is."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+
+class Batch(NotCopied, Sequence[T]):
+    """A read-only sequence that Haystack does not copy, item by item: over an index of 10,000 notes
+    that costs more than making the vectors. Nobody may change an item in place."""
+
+    def __init__(self, items: Iterable[T] = ()) -> None:
+        self._items = tuple(items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._items[index]
 
 
 class Point(NamedTuple):
