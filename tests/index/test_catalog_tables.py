@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.index.manifest import Manifest
-from rag.index.note_rows import ChunkKey, NoteRow
+from rag.index.manifest import ChunkKey, Manifest, NoteRow
 from tables import rows
 
 

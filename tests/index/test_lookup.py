@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from rag.exceptions import IndexUnavailableError, NotFoundError
 from rag.index.lookup import find_note, open_manifest
-from rag.index.manifest import Manifest
-from rag.index.note_rows import ChunkKey, NoteRow
+from rag.index.manifest import ChunkKey, Manifest, NoteRow
 from tables import rows
 
 NOTES = {

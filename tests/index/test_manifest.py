@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.exceptions import INDEX_FROM_NOTES, IndexUnavailableError
-from rag.index.manifest import Manifest
-from rag.index.note_rows import ChunkKey, NoteRow
+from rag.index.manifest import ChunkKey, Manifest, NoteRow
 from rag.index.shard_files import CONFIG
 from rag.index.snapshots import MANIFEST, SHARD, IndexDirectory
 from tables import rows

@@ -12,8 +12,7 @@ from disk_files import write
 from rag.config import RAGConfig
 from rag.index.links import NamedNote, link_key, matching_notes
 from rag.index.lookup import open_manifest
-from rag.index.manifest import Manifest
-from rag.index.note_rows import ChunkKey, NoteRow
+from rag.index.manifest import ChunkKey, Manifest, NoteRow
 from tables import rows
 
 CHUNK = [ChunkKey("00000000-0000-0000-0000-000000000001", bytes(16))]

@@ -2,28 +2,18 @@
 
 import string
 import uuid
-from collections.abc import Iterator
 from operator import ne
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.index.catalog import CatalogTables
-from rag.index.manifest import Manifest
-from rag.index.note_rows import ChunkKey, NoteRow
-
-
-@pytest.fixture
-def words() -> Iterator[CatalogTables]:
-    with Manifest.empty() as manifest:
-        yield manifest.catalogue
+from rag.index.manifest import ChunkKey, Manifest, NoteRow
 
 
 def near(*vocabulary: str, to: str) -> list[str]:
     """Return what a vocabulary of these words offers for a word."""
     with Manifest.empty() as manifest:
-        manifest.catalogue.add_words(vocabulary)
+        manifest.add_words(vocabulary)
         return list(manifest.catalogue.words_near(to))
 
 
@@ -36,7 +26,7 @@ def near(*vocabulary: str, to: str) -> list[str]:
 @given(st.sets(st.text("abé%_日𠮷", min_size=1, max_size=4)), st.text("abé%_日𠮷", max_size=2))
 def test_exactly_the_words_with_the_prefix_are_found(known, prefix):
     with Manifest.empty() as manifest:
-        manifest.catalogue.add_words(known)
+        manifest.add_words(known)
         found = manifest.catalogue.words_starting(prefix)
     assert found == sorted(word for word in known if word.startswith(prefix))
 
@@ -44,11 +34,13 @@ def test_exactly_the_words_with_the_prefix_are_found(known, prefix):
 # -- within others ---------------------------------------------------------------------
 
 
-def test_a_part_of_a_word_is_found_wherever_it_stands(words):
-    words.add_words(["クイックスイッチャー"])
-    for part in ("クイック", "スイッチ", "チャー"):
-        assert [*words.words_around(part)]
-    assert not [*words.words_around("スイッチング")]
+def test_a_part_of_a_word_is_found_wherever_it_stands():
+    with Manifest.empty() as manifest:
+        manifest.add_words(["クイックスイッチャー"])
+        words = manifest.catalogue
+        for part in ("クイック", "スイッチ", "チャー"):
+            assert [*words.words_around(part)]
+        assert not [*words.words_around("スイッチング")]
 
 
 # -- by their likeness -----------------------------------------------------------------
@@ -67,7 +59,7 @@ def test_the_nearest_word_comes_first():
 
 def test_of_equally_near_words_a_note_s_name_comes_first():
     with Manifest.empty() as manifest:
-        manifest.catalogue.add_words(["canvases", "canvas"])
+        manifest.add_words(["canvases", "canvas"])
         assert list(manifest.catalogue.words_near("canvass")) == ["canvases", "canvas"]
         chunks = [ChunkKey(str(uuid.UUID(int=1)), bytes(16))]
         manifest.commit_write([NoteRow("work", "Canvas.md", "", 1, 1, False, b"", chunks)])

@@ -13,8 +13,7 @@ from pathspec import PathSpec
 
 from property_examples import examples
 from rag.exceptions import QueryError
-from rag.index.manifest import Manifest
-from rag.index.note_rows import ChunkKey, NoteRow
+from rag.index.manifest import ChunkKey, Manifest, NoteRow
 from rag.search.understanding.query_conditions import Places
 
 FILES = ["a.md", "ab/a.md", "ab/bb.md", "a/b/ab/b.a", "b/a/ba/aab", "ba", "a/a/a/a", "b/aaab.md"]
@@ -64,7 +63,7 @@ def test_a_pattern_means_what_it_does_in_gitignore(places, globs):
 ENDLESS = """
 from rag.exceptions import QueryError
 from rag.index.manifest import Manifest
-from rag.index.note_rows import ChunkKey, NoteRow
+from rag.index.manifest import ChunkKey, NoteRow
 from rag.search.understanding.query_conditions import Places
 
 def row(path):

@@ -17,8 +17,7 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from haystack.document_stores.types import DuplicatePolicy
 
 from rag.config import RAGConfig
-from rag.index.manifest import Manifest
-from rag.index.note_rows import ChunkKey, NoteRow
+from rag.index.manifest import ChunkKey, Manifest, NoteRow
 from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.stores import BaseDocumentStore, get_document_store, open_directory
 from rag.stores.server.catalog import Catalog, Head, claim

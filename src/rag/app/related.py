@@ -49,8 +49,7 @@ if TYPE_CHECKING:
     from rag.app.workspace import Workspace
     from rag.index.background import Background
     from rag.index.links import Link
-    from rag.index.manifest import Manifest
-    from rag.index.note_rows import NoteRow
+    from rag.index.manifest import Manifest, NoteRow
     from rag.search.filters import Filter
     from rag.stores.base.document_store import BaseDocumentStore
 

@@ -15,7 +15,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache
 from itertools import product
 
-from rag.index.note_rows import transaction
 from rag.text.tokenizer import name_key, spelling_key
 
 SCHEMA = """
@@ -170,11 +169,6 @@ class CatalogTables:
         return [*rows]
 
     # -- words -------------------------------------------------------------------------
-
-    def add_words(self, words: Iterable[str]) -> None:
-        """Add words, those that are there already too."""
-        with transaction(self._db):
-            self._db.executemany("INSERT OR IGNORE INTO words VALUES (?)", ((w,) for w in words))
 
     def words_starting(self, prefix: str) -> list[str]:
         """Return the words that begin with `prefix`, in alphabetical order."""

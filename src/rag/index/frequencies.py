@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
-from rag.index.note_rows import open_published, open_written, transaction
+from rag.index.manifest import open_published, open_written, transaction
 from rag.text.bm25 import SparseVector
 
 _KEPT = 1024  # counts that are kept in memory: a search asks for each several times

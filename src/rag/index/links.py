@@ -16,7 +16,6 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from rag.index.note_rows import NoteRow
 from rag.text.tokenizer import name_key, spelling_key
 from rag.vault.markdown import MARKDOWN, SUFFIXES
 
@@ -162,11 +161,10 @@ class LinkTables:
         )
         return [link for links, *row in rows for link in self._of(_note(*row), json.loads(links))]
 
-    def links_to(
-        self, note: NamedNote | NoteRow, among: Collection[str] | None = None
-    ) -> list[Link]:
+    def links_to(self, note: Any, among: Collection[str] | None = None) -> list[Link]:
         """Return the links of other notes to a note, by the vault and path of these.
 
+        :param note: a `NamedNote`, or a row of the manifest.
         :param among: the ids of the notes whose links are looked at; all, where there are none.
         """
         names = (PurePath(note.path).stem, note.title, *note.aliases)

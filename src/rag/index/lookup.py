@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from rag.config import RAGConfig
 from rag.exceptions import UPDATE_INDEX, IndexUnavailableError, NotFoundError
-from rag.index.manifest import Manifest, published_manifest, readable
-from rag.index.note_rows import NoteRow
+from rag.index.manifest import Manifest, NoteRow, published_manifest, readable
 from rag.index.snapshots import IndexDirectory, damaged_index
 from rag.support.file_kinds import IMAGES
 from rag.text.messages import brief

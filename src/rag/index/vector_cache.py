@@ -13,7 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 from zlib import crc32
 
-from rag.index.note_rows import transaction
+from rag.index.manifest import transaction
 from rag.support.closing import Closing
 from rag.support.vector_digest import pack_vectors, unpack_vectors
 

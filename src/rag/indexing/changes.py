@@ -11,8 +11,16 @@ from pathlib import Path
 
 from rag.config import RAGConfig
 from rag.exceptions import IndexingError, IndexUnavailableError
-from rag.index.manifest import Manifest, fingerprint, published_manifest, read_facts, record_facts
-from rag.index.note_rows import Span, VaultFacts, spans_of_copies
+from rag.index.manifest import (
+    Manifest,
+    Span,
+    VaultFacts,
+    fingerprint,
+    published_manifest,
+    read_facts,
+    record_facts,
+    spans_of_copies,
+)
 from rag.index.snapshots import IndexDirectory
 from rag.vault import NoteFile, Scan, scan_folder
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag.config import IndexConfig
-from rag.index.note_rows import ChunkKey, NoteRow, Span, own_time
+from rag.index.manifest import ChunkKey, NoteRow, Span, own_time
 from rag.index.scanned_texts import scanned_texts
 from rag.support.regular_files import open_file
 from rag.text.ngrams import KATAKANA_CHARACTERS, UNSEGMENTED

@@ -22,12 +22,12 @@ from rag.index.manifest import (
     DAMAGE,
     UNEMBEDDED,
     Manifest,
+    NoteRow,
     fingerprint,
     keep_copied,
     published_manifest,
     read_facts,
 )
-from rag.index.note_rows import NoteRow
 from rag.index.snapshots import IndexDirectory
 from rag.index.vector_cache import VECTORS, VectorCache
 from rag.indexing.changes import Changes, find_changes, record_found

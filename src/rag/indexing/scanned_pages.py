@@ -14,7 +14,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from rag.index.note_rows import NoteRow
+from rag.index.manifest import NoteRow
 from rag.index.scanned_texts import forget_texts, keep_text, scanned_texts
 from rag.indexing.reports import Progress, ScanReport, unseen
 from rag.support.installation import add_extra

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from rag.app.search import SearchReport
     from rag.app.status import StatusReport
     from rag.app.workspace import Workspace
-    from rag.index.note_rows import NoteRow
+    from rag.index.manifest import NoteRow
     from rag.mcp import Call
     from rag.mcp.requests import Ask, Get, GetMany, Related, Search, Status
     from rag.search.results import SearchResult

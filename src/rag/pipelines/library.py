@@ -11,7 +11,7 @@ from haystack import Pipeline
 
 from rag.config import RAGConfig, load_config
 from rag.exceptions import IndexingError, RAGError
-from rag.index.note_rows import spans_of_copies
+from rag.index.manifest import spans_of_copies
 from rag.index.vault_registry import configured_vaults
 from rag.indexing.changes import preview
 from rag.indexing.note_reader import chunk_meta, cut_note, is_wanted, open_note

@@ -15,8 +15,7 @@ from rag.exceptions import (
     StoreConnectionError,
     UsageError,
 )
-from rag.index.manifest import Manifest
-from rag.index.note_rows import ChunkKey, NoteRow
+from rag.index.manifest import ChunkKey, Manifest, NoteRow
 from rag.index.snapshots import MANIFEST
 from rag.stores import QdrantServerDocumentStore
 

@@ -19,7 +19,7 @@ from rag.config import RAGConfig
 from rag.exceptions import UPDATE_INDEX, NotFoundError, QueryError, UsageError
 from rag.index.links import Link, NamedNote
 from rag.index.lookup import FoundNote, find_note
-from rag.index.note_rows import NoteRow
+from rag.index.manifest import NoteRow
 from rag.support.json_reports import hidden, inline, optional
 from rag.text.tokenizer import name_key
 from rag.vault.chunking import chunk_lines, joined_line

@@ -20,7 +20,7 @@ from rag.search.results import SearchResult
 
 if TYPE_CHECKING:
     from rag.app.workspace import Workspace
-    from rag.index.note_rows import NoteRow
+    from rag.index.manifest import NoteRow
     from rag.search.results import QueryFilters
 
 _TASK = r"\s*(?:>\s*)*(?:[-*+]|\d+[.)])\s+\[{}\](?:\s|$)"
