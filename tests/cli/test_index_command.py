@@ -32,16 +32,16 @@ class TestIndex:
         assert not load_config().data_dir.exists()
 
     def test_notes_that_failed_give_5_and_are_named(self, rag, indexed, monkeypatch):
-        import rag.indexing.note_reader as module
+        from rag.indexing.note_reader import NoteReader
 
-        read = module.read_file
+        read = NoteReader.read
 
-        def fail(root, vault, file, *settings):
+        def fail(reader, file):
             if file.path == "bad.md":
                 raise PermissionError(13, "Permission denied")
-            return read(root, vault, file, *settings)
+            return read(reader, file)
 
-        monkeypatch.setattr(module, "read_file", fail)
+        monkeypatch.setattr(NoteReader, "read", fail)
         (indexed / "bad.md").write_text("x")
         (indexed / "good.md").write_text("x")
         ran = rag("index", "-q")

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from rag.config import IndexConfig
-from rag.indexing.note_reader import open_note
+from rag.indexing.note_reader import NoteReader
 from rag.vault import scan_folder
 
 
 def problems_of(folder: Path) -> list[str]:
     [file] = scan_folder(str(folder)).notes
-    return open_note(str(folder), "v", file, IndexConfig(max_note_mb=0.001))[1].problems
+    return NoteReader(str(folder), "v", IndexConfig(max_note_mb=0.001)).open(file)[1].problems
 
 
 def test_of_a_note_that_is_too_large_the_first_lines_are_read(tmp_path):

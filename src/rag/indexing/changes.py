@@ -135,15 +135,15 @@ def preview(
 
 def _preview(manifest: Manifest, vault: str, root: Path, config: RAGConfig, prune: bool) -> Changes:
     """Find the changes of a vault; files that were only touched are read, and are unchanged."""
-    from rag.indexing.note_reader import read_file
+    from rag.indexing.note_reader import NoteReader
 
     changes = find_changes(manifest, vault, root, config, prune)
     suspects, changes.changed = changes.changed, []
     for file in suspects:
         before = manifest.note(vault, file.path)
         with suppress(OSError):
-            read = read_file(changes.root, vault, file, config.index)
-            if before and not before.failed and before.hash == read.row.hash:
+            row = NoteReader(changes.root, vault, config.index).read(file).row
+            if before and not before.failed and before.hash == row.hash:
                 changes.unchanged += 1
                 continue
         changes.changed.append(file)

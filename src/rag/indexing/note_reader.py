@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import blake2b
@@ -16,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag.config import IndexConfig
 from rag.index.manifest import ChunkKey, NoteRow, Span, own_time
-from rag.index.scanned_texts import scanned_texts
+from rag.support.owned_folders import make_owned
 from rag.support.regular_files import open_file
 from rag.text.ngrams import KATAKANA_CHARACTERS, UNSEGMENTED
 from rag.text.token_estimate import count_tokens
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 _AHEAD = 64  # documents that may be read while notes are
 # A file changed within this time of being read may change again without a new mtime.
 _RACY_NS = 2_000_000_000
+_SCANS = "scans"  # the folder of the texts of scanned pages
 _FEWEST = 2  # characters of a word and what parts it from the next
 
 
@@ -51,89 +54,143 @@ class ReadNote:
     chunks: list[NoteChunk] = field(default_factory=list)
 
 
-def read_files(
-    root: str,
-    vault: str,
-    files: Sequence[NoteFile],
-    config: IndexConfig,
-    copied: Sequence[Span] = (),
-    index: Path | None = None,
-) -> Iterator[tuple[NoteFile, ReadNote | str | None]]:
-    """Yield each file with its note, with what is wrong with it, or with `None` where it vanished;
-    parameters are those of `open_note`. Documents are read by processes of their own, some ahead,
-    while notes are read by this one: they come evenly among these."""
-    documents = [file for file in files if reader_of(file.path).is_document]
-    notes = [file for file in files if not reader_of(file.path).is_document]
-    ahead = iter(documents)
+@dataclass(frozen=True, eq=False)
+class NoteReader:
+    """Reads and cuts the files of a vault.
 
-    def read_ahead(count: int) -> None:
-        from rag.vault.document_process import call_ahead
+    :param root: its folder.
+    :param copied: when the vault was copied: file times of then are no dates.
+    :param index: the folder that holds what scanned pages say.
+    """
 
-        for file in islice(ahead, count):
-            arguments = root, vault, file, config, copied, index
-            call_ahead(_path(root, file), _read_file, *arguments)
+    root: str
+    vault: str
+    config: IndexConfig
+    copied: Sequence[Span] = ()
+    index: Path | None = None
 
-    if documents:
-        read_ahead(_AHEAD)
-    places = [(at / len(notes), file) for at, file in enumerate(notes)]
-    room = len(documents) + _AHEAD
-    places += [((at + _AHEAD) / room, file) for at, file in enumerate(documents)]
-    for _, file in sorted(places, key=itemgetter(0)):
+    def read_all(
+        self, files: Sequence[NoteFile]
+    ) -> Iterator[tuple[NoteFile, ReadNote | str | None]]:
+        """Yield each file with its note, with what is wrong with it, or with `None` where it
+        vanished. Documents are read by processes of their own, some ahead, while notes are read by
+        this one: they come evenly among these."""
+        documents = [file for file in files if reader_of(file.path).is_document]
+        notes = [file for file in files if not reader_of(file.path).is_document]
+        ahead = iter(documents)
+
+        def read_ahead(count: int) -> None:
+            from rag.vault.document_process import call_ahead
+
+            for file in islice(ahead, count):
+                call_ahead(self._path(file), self._read_here, file)
+
+        if documents:
+            read_ahead(_AHEAD)
+        places = [(at / len(notes), file) for at, file in enumerate(notes)]
+        room = len(documents) + _AHEAD
+        places += [((at + _AHEAD) / room, file) for at, file in enumerate(documents)]
+        for _, file in sorted(places, key=itemgetter(0)):
+            try:
+                yield file, self.read(file)
+            except FileNotFoundError:
+                yield file, None
+            except OSError as error:
+                yield file, error.strerror or type(error).__name__
+            if reader_of(file.path).is_document:
+                read_ahead(1)
+
+    def read(self, file: NoteFile) -> ReadNote:
+        """Read and cut one note, a document in a process of its own; errors are those of `open`."""
+        if not reader_of(file.path).is_document:
+            return self._read_here(file)
+        from rag.vault.document_process import call
+        from rag.vault.documents import UnreadableError
+
         try:
-            yield file, read_file(root, vault, file, config, copied, index)
-        except FileNotFoundError:
-            yield file, None
-        except OSError as error:
-            yield file, error.strerror or type(error).__name__
-        if reader_of(file.path).is_document:
-            read_ahead(1)
+            return call(self._path(file), self._read_here, file)
+        except UnreadableError as error:
+            return self._read_here(file, error)
 
+    def _path(self, file: NoteFile) -> str:
+        return os.path.join(self.root, file.file)  # noqa: PTH118 - names of any bytes must pass
 
-def _path(root: str, file: NoteFile) -> str:
-    return os.path.join(root, file.file)  # noqa: PTH118 - names of any bytes must pass
+    def _read_here(self, file: NoteFile, error: UnreadableError | None = None) -> ReadNote:
+        row, note = self.open(file, error)
+        chunks: list[NoteChunk] = []
+        if is_wanted(note, self.config):
+            size, overlap = self.config.chunk_size, self.config.chunk_overlap
+            chunks = [
+                NoteChunk(chunk.id, chunk.text, chunk_meta(note, chunk, row.id))
+                for chunk in cut_note(note, size, overlap)
+            ]
+        row.chunks = [ChunkKey(chunk.id, _chunk_hash(chunk)) for chunk in chunks]
+        row.title, row.aliases, row.tags = note.title, note.aliases, note.tags
+        row.created, row.modified, row.links = note.created, note.modified, note.links
+        row.lines, row.fields = len(note.lines), searchable_fields(note.fields)
+        row.problems, row.state = note.problems, note.state
+        return ReadNote(row, chunks)
 
+    def open(self, file: NoteFile, error: UnreadableError | None = None) -> tuple[NoteRow, Note]:
+        """Read one note; return what its row says of the file, and the note.
 
-def read_file(
-    root: str,
-    vault: str,
-    file: NoteFile,
-    config: IndexConfig,
-    copied: Sequence[Span] = (),
-    index: Path | None = None,
-) -> ReadNote:
-    """Read and cut one note, a document in a process of its own; parameters and errors are those of
-    `open_note`."""
-    arguments = root, vault, file, config, copied, index
-    if not reader_of(file.path).is_document:
-        return _read_file(*arguments)
-    from rag.vault.document_process import call
-    from rag.vault.documents import UnreadableError
+        :param error: why a document is known by its name alone.
+        :raises FileNotFoundError: when the file vanished.
+        :raises OSError: when it cannot be read.
+        """
+        path = self._path(file)
+        reader, raw = reader_of(file.path), b""
+        most_mb = self.config.max_file_mb if reader.is_document else self.config.max_note_mb
+        limit = int(most_mb * 1_000_000)
+        with open_file(path) as stream:
+            stat = os.fstat(stream.fileno())
+            now, is_too_large = time.time_ns(), stat.st_size > limit
+            if not reader.is_document:
+                # Told how much to read it would make room for as much, for every note.
+                raw = stream.read(limit + 1 if is_too_large else -1)
+            digest = blake2b(raw, digest_size=16)
+            while reader.is_document and not is_too_large and (part := stream.read(1 << 20)):
+                digest.update(part)
+        row = NoteRow(
+            vault=self.vault,
+            path=file.path,
+            file=file.file,
+            size=stat.st_size,
+            mtime_ns=stat.st_mtime_ns,
+            racy=stat.st_mtime_ns > now - _RACY_NS,
+            hash=digest.digest(),
+            id=note_id(self.vault, file.path),
+            indexed_at=datetime.now().astimezone().isoformat(timespec="seconds"),
+        )
+        cut = []
+        if len(raw) > limit:
+            # A part of what is no text to read, as a canvas, is damaged.
+            is_rendered = file.path.lower().endswith(RENDERED)
+            raw = b"" if is_rendered else raw[: _end(raw, limit)]
+            read = f"only the first {len(raw):,} of {stat.st_size:,} bytes are indexed"
+            cut.append(
+                f"larger than {self.config.max_note_mb:g} MB (index.max_note_mb): "
+                f"{'its text is not read' if is_rendered else read}"
+            )
+        born = getattr(stat, "st_birthtime", None)
+        modified, made = own_time(stat.st_mtime, self.copied), own_time(born, self.copied)
+        if reader.is_document:
+            from rag.vault.document_process import read_document
+            from rag.vault.documents import ENDED, NOT_READ, TOO_LARGE, UnreadableError, nothing_of
 
-    try:
-        return call(_path(root, file), _read_file, *arguments)
-    except UnreadableError as error:
-        return _read_file(*arguments, error)
-
-
-def _read_file(
-    root: str,
-    vault: str,
-    file: NoteFile,
-    config: IndexConfig,
-    copied: Sequence[Span],
-    index: Path | None,
-    error: UnreadableError | None = None,
-) -> ReadNote:
-    row, note = open_note(root, vault, file, config, copied, index, error)
-    if not is_wanted(note, config):
-        return ReadNote(row)
-    chunks = [
-        NoteChunk(chunk.id, chunk.text, chunk_meta(note, chunk, row.id))
-        for chunk in cut_note(note, config.chunk_size, config.chunk_overlap)
-    ]
-    row.title, row.tags, row.problems = note.title, note.tags, note.problems
-    row.chunks = [ChunkKey(chunk.id, _chunk_hash(chunk)) for chunk in chunks]
-    return ReadNote(row, chunks)
+            if is_too_large:
+                why = f"it is larger than {most_mb:g} MB (index.max_file_mb)"
+                error = UnreadableError(why, TOO_LARGE)
+            texts = scanned_texts(self.index, row.hash) if self.config.ocr and self.index else {}
+            document = nothing_of(path, error) if error else read_document(path, texts)
+            front, problems = FrontMatter(document.fields, 0, ""), document.problems
+            note = make_note(document.lines, self.vault, file.path, modified, made, problems, front)
+            note.state = document.state
+            row.racy |= f"{NOT_READ}{ENDED}" in problems  # the next run tries again
+        else:
+            note = reader.read(raw, self.vault, file.path, modified, made)
+        note.problems[:0] = cut
+        return row, note
 
 
 def cut_note(note: Note, size: int, overlap: int) -> list[Chunk]:
@@ -200,82 +257,6 @@ def is_wanted(note: Note, config: IndexConfig) -> bool:
     return all(note.fields.get(name) == value for name, value in config.only.items())
 
 
-def open_note(
-    root: str,
-    vault: str,
-    file: NoteFile,
-    config: IndexConfig,
-    copied: Sequence[Span] = (),
-    index: Path | None = None,
-    error: UnreadableError | None = None,
-) -> tuple[NoteRow, Note]:
-    """Read one note; return its row, which names no chunks yet, and the note.
-
-    :param copied: when the vault was copied: file times of then are no dates.
-    :param index: the folder that holds what scanned pages say.
-    :param error: why a document is known by its name alone.
-    :raises FileNotFoundError: when the file vanished.
-    :raises OSError: when it cannot be read.
-    """
-    path = _path(root, file)
-    reader, raw = reader_of(file.path), b""
-    most_mb = config.max_file_mb if reader.is_document else config.max_note_mb
-    limit = int(most_mb * 1_000_000)
-    with open_file(path) as stream:
-        stat = os.fstat(stream.fileno())
-        now, is_too_large = time.time_ns(), stat.st_size > limit
-        if not reader.is_document:
-            # Told how much to read it would make room for as much, for every note.
-            raw = stream.read(limit + 1 if is_too_large else -1)
-        digest = blake2b(raw, digest_size=16)
-        while reader.is_document and not is_too_large and (part := stream.read(1 << 20)):
-            digest.update(part)
-    row = NoteRow(
-        vault=vault,
-        path=file.path,
-        file=file.file,
-        size=stat.st_size,
-        mtime_ns=stat.st_mtime_ns,
-        racy=stat.st_mtime_ns > now - _RACY_NS,
-        hash=digest.digest(),
-        id=note_id(vault, file.path),
-        indexed_at=datetime.now().astimezone().isoformat(timespec="seconds"),
-    )
-    cut = []
-    if len(raw) > limit:
-        # A part of what is no text to read, as a canvas, is damaged.
-        is_rendered = file.path.lower().endswith(RENDERED)
-        raw = b"" if is_rendered else raw[: _end(raw, limit)]
-        read = f"only the first {len(raw):,} of {stat.st_size:,} bytes are indexed"
-        cut.append(
-            f"larger than {config.max_note_mb:g} MB (index.max_note_mb): "
-            f"{'its text is not read' if is_rendered else read}"
-        )
-    born = getattr(stat, "st_birthtime", None)
-    modified, made = own_time(stat.st_mtime, copied), own_time(born, copied)
-    if reader.is_document:
-        from rag.vault.document_process import read_document
-        from rag.vault.documents import ENDED, NOT_READ, TOO_LARGE, UnreadableError, nothing_of
-
-        if is_too_large:
-            why = f"it is larger than {most_mb:g} MB (index.max_file_mb)"
-            error = UnreadableError(why, TOO_LARGE)
-        texts = scanned_texts(index, row.hash) if config.ocr and index else {}
-        document = nothing_of(path, error) if error else read_document(path, texts)
-        front, problems = FrontMatter(document.fields, 0, ""), document.problems
-        note = make_note(document.lines, vault, file.path, modified, made, problems, front)
-        note.state = document.state
-        row.racy |= f"{NOT_READ}{ENDED}" in problems  # the next run tries again
-    else:
-        note = reader.read(raw, vault, file.path, modified, made)
-    note.problems[:0] = cut
-    row.title, row.aliases, row.tags = note.title, note.aliases, note.tags
-    row.created, row.modified, row.links = note.created, note.modified, note.links
-    row.lines, row.fields = len(note.lines), searchable_fields(note.fields)
-    row.problems, row.state = note.problems, note.state
-    return row, note
-
-
 def chunk_meta(note: Note, chunk: Chunk, file_id: str) -> dict[str, Any]:
     """Return the meta of a chunk's Haystack document."""
     meta: dict[str, Any] = {
@@ -333,3 +314,40 @@ def _end(raw: bytes, limit: int) -> int:
         while end and raw[end] & 0xC0 == 0x80:  # within a character of UTF-8
             end -= 1
     return end
+
+
+# -- what scanned pages say, by what their file holds: no page is read twice, in an index made anew
+# or under another name neither. A page's text is a line of JSON at the end of its file
+
+
+def _file(index: Path, digest: bytes) -> Path:
+    return index / _SCANS / f"{digest.hex()}.jsonl"
+
+
+def scanned_texts(index: Path, digest: bytes) -> dict[int, str]:
+    """Return the text of each page, from 1, that was read of a file.
+
+    :param index: the folder of the index.
+    :param digest: of the file.
+    """
+    texts: dict[int, str] = {}
+    with suppress(OSError), _file(index, digest).open(encoding="utf-8") as lines:
+        for line in lines:
+            with suppress(ValueError):  # one that was not written to its end
+                page, text = json.loads(line)
+                texts[page] = text
+    return texts
+
+
+def keep_text(index: Path, digest: bytes, page: int, text: str) -> None:
+    """Keep the text of a page."""
+    make_owned(index / _SCANS)
+    with _file(index, digest).open("a", encoding="utf-8") as lines:
+        lines.write(json.dumps([page, text]) + "\n")
+
+
+def forget_texts(index: Path, digests: Iterable[bytes]) -> None:
+    """Forget the pages of all files but these."""
+    wanted = {_file(index, digest) for digest in digests}
+    for file in {*(index / _SCANS).glob("*.jsonl")} - wanted:
+        file.unlink(missing_ok=True)

@@ -31,7 +31,7 @@ from rag.index.manifest import (
 from rag.index.snapshots import IndexDirectory
 from rag.index.vector_cache import VECTORS, VectorCache
 from rag.indexing.changes import Changes, find_changes, record_found
-from rag.indexing.note_reader import NoteChunk, ReadNote, failed_row, read_files
+from rag.indexing.note_reader import NoteChunk, NoteReader, ReadNote, failed_row
 from rag.indexing.reports import Progress, RunReport, VaultReport, unseen
 from rag.stores import open_directory
 from rag.support.disk_space import disk_in_view, is_of_full_disk
@@ -364,9 +364,9 @@ class IndexRun:
         touched: list[NoteRow] = []  # the same text in a file with another time
         size = 0
         index, folder = self.config.index, self.directory.path
-        notes = read_files(changes.root, vault, files, index, changes.copied, folder)
+        reader = NoteReader(changes.root, vault, index, changes.copied, folder)
         start = 0 if files is changes.added else len(changes.added)
-        for done, (file, read) in enumerate(notes, start):
+        for done, (file, read) in enumerate(reader.read_all(files), start):
             progress(done, total)
             before = self.manifest.note(vault, file.path)
             if isinstance(read, str):

@@ -15,7 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from rag.index.manifest import NoteRow
-from rag.index.scanned_texts import forget_texts, keep_text, scanned_texts
+from rag.indexing.note_reader import forget_texts, keep_text, scanned_texts
 from rag.indexing.reports import Progress, ScanReport, unseen
 from rag.support.installation import add_extra
 from rag.text.messages import plural

@@ -14,7 +14,7 @@ from rag.exceptions import IndexingError, RAGError
 from rag.index.manifest import spans_of_copies
 from rag.index.vault_registry import configured_vaults
 from rag.indexing.changes import preview
-from rag.indexing.note_reader import chunk_meta, cut_note, is_wanted, open_note
+from rag.indexing.note_reader import NoteReader, chunk_meta, cut_note, is_wanted
 from rag.indexing.pipeline import VECTORS
 from rag.indexing.reports import Document, DocumentMeta, IndexingResult, VaultReport
 from rag.indexing.run import IndexRun
@@ -49,10 +49,11 @@ def scan_vault(
     index, respect = config.index, config.obsidian.respect_ignore
     files = scan_folder(str(root), index.ignore, respect_obsidian=respect).notes
     copied = spans_of_copies(file.mtime_ns for file in files)
+    reader = NoteReader(str(root), vault_name, index, copied)
     documents = []
     for file in files:
         try:
-            _, note = open_note(str(root), vault_name, file, index, copied)
+            _, note = reader.open(file)
         except OSError:
             continue
         if is_wanted(note, index):
