@@ -29,6 +29,7 @@ from rag.index.snapshots import MANIFEST
 from rag.indexing.run import IndexRun
 from rag.stores import get_document_store
 from rag.stores.base.document_store import BaseDocumentStore
+from rag.stores.base.points import Page
 from rag.stores.server.document_store import point_requests
 from vaults import BYTES, make_vault
 
@@ -95,7 +96,7 @@ def _embed(store: BaseDocumentStore, size: int) -> None:
     """Give every chunk the embeddings of some sentences, and publish."""
     rng = np.random.default_rng(1)
     store.begin_writing()
-    for points in store.point_pages(500, fields=False):
+    for points in store.point_pages(Page(500, fields=False)):
         made = rng.normal(size=(len(points), SENTENCES, size)).tolist()
         store.write_embeddings({p.id: rows for p, rows in zip(points, made, strict=True)})
     with Manifest.open_work(store.directory.work / MANIFEST) as manifest:
@@ -106,7 +107,7 @@ def _embed(store: BaseDocumentStore, size: int) -> None:
 def _bare(config: RAGConfig, remote: RAGConfig) -> float:
     """Return the seconds that a server takes to write the points, as requests that are ready."""
     with get_document_store(config) as source, get_document_store(remote) as target:
-        pages = source.point_pages(500, vectors=True)
+        pages = source.point_pages(Page(500, vectors=True))
         bodies = [*point_requests(chain.from_iterable(points for points in pages))]
         target.begin_writing()
         if source.embedding_dim:

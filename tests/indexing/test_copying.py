@@ -17,6 +17,7 @@ from rag.indexing.server import copy_to_server
 from rag.pipelines import create_search_pipeline, search
 from rag.stores import get_document_store
 from rag.stores.base.document_store import BaseDocumentStore
+from rag.stores.base.points import Page
 
 WRITE = "PUT /collections/obsidian_knowledge/points"
 NOTES = {f"note {n}.md": f"# Note {n}\n\nText of the note number {n}.\n" for n in range(12)}
@@ -67,7 +68,7 @@ def kept_in(store: BaseDocumentStore) -> list[Any]:
             point.sparse.indices if point.sparse else None,
             np.float32(point.sparse.values if point.sparse else []).tolist(),
         )
-        for points in store.point_pages(100, vectors=True)
+        for points in store.point_pages(Page(100, vectors=True))
         for point in points
     ]
 

@@ -12,6 +12,7 @@ from rag.exceptions import IndexUnavailableError, LockedError, UsageError
 from rag.index.manifest import Manifest, readable
 from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.indexing.reports import Progress, unseen
+from rag.stores.base.points import Page
 from rag.stores.server.catalog import (
     FILES,
     ChangedError,
@@ -107,7 +108,7 @@ def _copy_points(source: BaseDocumentStore, target: BaseDocumentStore, progress:
     done, total = 0, source.count_documents()
     with ThreadPoolExecutor(1, "copying") as sender:
         sent, size = sender.submit(target.upsert, ()), 0
-        for points in source.point_pages(_PAGE, vectors=True):
+        for points in source.point_pages(Page(_PAGE, vectors=True)):
             sent.result()
             done += size
             progress(done, total)

@@ -31,6 +31,7 @@ from rag.stores.base.points import (
     Fields,
     Filter,
     NotCopied,
+    Page,
     Point,
     Query,
     Search,
@@ -56,7 +57,7 @@ _PAGE = 1000
 _IDS = 10_000  # ids read together
 # Chunks of the sample that stands for all with an embedding; 100, 500 or all rank alike
 # (docs/ranking.md).
-SAMPLE_SIZE = 200
+_SAMPLE_SIZE = 200
 _CREATED = "meta.created"
 
 
@@ -277,28 +278,17 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
         """Return the hits of each search, the order of equal scores left open."""
 
     @abstractmethod
-    def read_page(
-        self,
-        limit: int,
-        where: Filter | None = None,
-        fields: Fields = True,
-        vectors: bool = False,
-        offset: str | None = None,
-        newest: str = "",
-    ) -> tuple[list[Point], str | None]:
-        """Return `limit` points that a filter selects, in order of id from an `offset` on, or those
-        with the latest dates in the field `newest`; and the offset of the next, `None` at the end.
-        """
+    def read_page(self, page: Page) -> tuple[list[Point], str | None]:
+        """Return the points of a page, and the offset of the next, `None` at the end."""
 
-    def point_pages(
-        self, size: int, where: Filter | None = None, fields: Fields = True, vectors: bool = False
-    ) -> Iterator[list[Point]]:
-        """Yield the points that a filter selects, `size` at a time, in order of id."""
-        page, offset = self.read_page(size, where, fields, vectors)
-        yield page
-        while offset is not None:
-            page, offset = self.read_page(size, where, fields, vectors, offset)
-            yield page
+    def point_pages(self, page: Page) -> Iterator[list[Point]]:
+        """Yield the points of a page, and of those that follow it."""
+        while True:
+            points, offset = self.read_page(page)
+            yield points
+            if offset is None:
+                return
+            page = page._replace(offset=offset)
 
     @abstractmethod
     def retrieve(
@@ -379,7 +369,7 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
 
         :raises FilterError: when the filter is malformed.
         """
-        pages = self.point_pages(_PAGE, convert_filters(filters), vectors=True)
+        pages = self.point_pages(Page(_PAGE, convert_filters(filters), vectors=True))
         return [*map(to_document, chain.from_iterable(pages))]
 
     def write_documents(
@@ -497,7 +487,7 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
     def all_documents(self, most: int = _PAGE) -> list[Document]:
         """Return documents without vectors, `most` at most, the first by id: for what no index can
         find."""
-        return [*map(to_document, self.read_page(most)[0])]
+        return [*map(to_document, self.read_page(Page(most))[0])]
 
     # -- words and dates ---------------------------------------------------------------
 
@@ -543,11 +533,11 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
         limit = top_k
         while True:
             limit *= 4
-            points, _ = self.read_page(limit, where, fields, newest=_CREATED)
+            points, _ = self.read_page(Page(limit, where, fields, newest=_CREATED))
             if len(points) < limit or _created(points[-1]) != _created(points[top_k - 1]):
                 break
         if len(points) < limit:  # all with a date; the engine knows no order of the others
-            page, _ = self.read_page(2 * limit, where, fields)
+            page, _ = self.read_page(Page(2 * limit, where, fields))
             points += [point for point in page if not _created(point)][:limit]
         # The engine returns those of one moment in no certain order.
         last = _created(points[top_k - 1]) if top_k < len(points) else ""
@@ -569,7 +559,7 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
     def without_embedding(self) -> set[str]:
         """Return the ids of the documents that have no embedding."""
         where = WITHOUT_EMBEDDING if self.embedding_dim else None
-        pages = self.point_pages(_IDS, where, ["id"])
+        pages = self.point_pages(Page(_IDS, where, ["id"]))
         return {*map(document_id, chain.from_iterable(pages))}
 
     def embeddings_of(self, ids: Sequence[str]) -> dict[str, list[list[float]]]:
@@ -582,14 +572,14 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
         return {wanted[point.id]: point.embeddings for point in points if point.embeddings}
 
     def sample_ids(self) -> list[str]:
-        """Return the ids of `SAMPLE_SIZE` documents with an embedding, those whose points have the
+        """Return the ids of `_SAMPLE_SIZE` documents with an embedding, those whose points have the
         lowest ids, which are hashes: their cosines tell what is near to a query in this index and
         by its model. They are asked for once for each revision of the index."""
         with self.mutex:
             manifest = self.manifest()
             revision = manifest.revision if manifest else -1
             if manifest is None or revision != self._sample[0]:
-                page, _ = self.read_page(SAMPLE_SIZE, WITH_EMBEDDING, ["id"])
+                page, _ = self.read_page(Page(_SAMPLE_SIZE, WITH_EMBEDDING, ["id"]))
                 self._sample = revision, [document_id(point) for point in page]
             return self._sample[1]
 
@@ -640,7 +630,7 @@ class ChunkCounts:
                     self._changes.clear()
                 return staged
         self._changes.clear()
-        for points in self._store.point_pages(_PAGE, fields=False, vectors=True):
+        for points in self._store.point_pages(Page(_PAGE, fields=False, vectors=True)):
             self._changes.update(dimension_counts(point.sparse for point in points))
         staged.change(self._changes, rebuild=True)
         self._changes.clear()

@@ -86,6 +86,18 @@ class Search(NamedTuple):
     fields: Fields = False
 
 
+class Page(NamedTuple):
+    """A request for the `limit` points that a filter selects, in order of id from an `offset` on,
+    or for those with the latest dates in the field `newest`."""
+
+    limit: int
+    where: Filter | None = None
+    fields: Fields = True
+    vectors: bool = False
+    offset: str | None = None
+    newest: str = ""
+
+
 CANDIDATE_FIELDS = ["id", "meta.file_id", "meta.section"]
 
 

@@ -17,7 +17,7 @@ from rag.exceptions import REBUILD_INDEX, IndexUnavailableError
 from rag.index.shard_files import CONFIG, SEGMENTS, first_cut
 from rag.index.snapshots import POINTS, SHARD, IndexDirectory, IndexSnapshot, damaged_index
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.base.points import DENSE, SPARSE, Fields, Filter, Point, Search
+from rag.stores.base.points import DENSE, SPARSE, Filter, Page, Point, Search
 from rag.stores.edge.narrow_shard import openable, small_tables, sort_tables
 from rag.stores.edge.shard import (
     INDEXED_FROM,
@@ -237,22 +237,14 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
                 for hits in shard.query_batch(qe.QueryBatchRequest(requests))
             ]
 
-    def read_page(
-        self,
-        limit: int,
-        where: Filter | None = None,
-        fields: Fields = True,
-        vectors: bool = False,
-        offset: str | None = None,
-        newest: str = "",
-    ) -> tuple[list[Point], str | None]:
+    def read_page(self, page: Page) -> tuple[list[Point], str | None]:
         request = qe.ScrollRequest(
-            offset=offset,
-            limit=limit,
-            filter=edge_filter(where),
-            with_payload=fields,
-            with_vector=vectors,
-            order_by=qe.OrderBy(newest, qe.Direction.Desc) if newest else None,
+            offset=page.offset,
+            limit=page.limit,
+            filter=edge_filter(page.where),
+            with_payload=page.fields,
+            with_vector=page.vectors,
+            order_by=qe.OrderBy(page.newest, qe.Direction.Desc) if page.newest else None,
         )
         with self._reading("read documents") as shard:
             records, following = shard.scroll(request) if shard else ([], None)

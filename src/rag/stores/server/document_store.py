@@ -19,7 +19,7 @@ from rag.index.embedding_space import read_embedded
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST, IndexDirectory, IndexSnapshot
 from rag.stores.base.document_store import BaseDocumentStore, Json
-from rag.stores.base.points import DENSE, SPARSE, Fields, Filter, Point, Search, checked_json
+from rag.stores.base.points import DENSE, SPARSE, Filter, Page, Point, Search, checked_json
 from rag.stores.edge.shard import FILTERED
 from rag.stores.server.catalog import (
     TAKE_OVER,
@@ -204,7 +204,7 @@ class QdrantServerDocumentStore(BaseDocumentStore):
             expected = manifest.totals()[1]
             if points > expected:
                 chunk_ids = {key.id for note in manifest.notes() for key in note.chunks}
-                for page in self.point_pages(_PAGE, fields=False):
+                for page in self.point_pages(Page(_PAGE, fields=False)):
                     self.delete_documents([p.id for p in page if p.id not in chunk_ids])
                 points = self.count_points()
         if points != expected:
@@ -310,26 +310,18 @@ class QdrantServerDocumentStore(BaseDocumentStore):
         body = {"searches": [*map(request, searches)]}
         return self._read("/points/query/batch", body, lists, nothing)
 
-    def read_page(
-        self,
-        limit: int,
-        where: Filter | None = None,
-        fields: Fields = True,
-        vectors: bool = False,
-        offset: str | None = None,
-        newest: str = "",
-    ) -> tuple[list[Point], str | None]:
-        def page(answer: Any) -> tuple[list[Point], str | None]:
+    def read_page(self, page: Page) -> tuple[list[Point], str | None]:
+        def converted(answer: Any) -> tuple[list[Point], str | None]:
             following = answer.get("next_page_offset")
             points = [*map(_from_json, answer["points"])]
             return points, None if following is None else str(following)
 
-        facts = {"filter": where, "with_payload": fields, "with_vector": vectors}
-        body: Json = {"limit": limit, **facts}
-        body |= {"offset": offset} if offset else {}
-        body |= {"order_by": {"key": newest, "direction": "desc"}} if newest else {}
+        body: Json = {"limit": page.limit, "filter": page.where, "with_payload": page.fields}
+        body |= {"with_vector": page.vectors}
+        body |= {"offset": page.offset} if page.offset else {}
+        body |= {"order_by": {"key": page.newest, "direction": "desc"}} if page.newest else {}
         nothing: tuple[list[Point], str | None] = [], None
-        return self._read("/points/scroll", body, page, nothing)
+        return self._read("/points/scroll", body, converted, nothing)
 
     def retrieve(
         self, ids: Sequence[str], fields: bool = True, vectors: Sequence[str] = ()
