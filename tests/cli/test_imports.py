@@ -17,8 +17,8 @@ from tables import rows
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 # Our packages, those of others, and our modules in `support`.
-CONFIG = "config file_kinds regular_files"
-FILES = f"{CONFIG} platformdirs durable_files owned_folders"
+CONFIG = "config file_kinds files"
+FILES = f"{CONFIG} platformdirs"
 MANIFEST = f"{FILES} closing disk_space month_names unicode_forms index vault Stemmer"
 ENGINE = f"{MANIFEST} lazy_imports clients stores haystack qdrant_edge"
 SEARCH = f"{ENGINE} answers search query indexing pipeline_parts vector_digest"
@@ -60,7 +60,7 @@ TABLE = {
     "mcp --print-config cursor": f"{CONFIG} platformdirs app",
     "vault list": f"{MANIFEST} {APP} lazy_imports stores",
     "vault --help": CONFIG,
-    "service status": f"{CONFIG} durable_files app",
+    "service status": f"{CONFIG} app",
 }
 # These bring many, and other releases of them others: only what we depend on counts beside them.
 _BIG = {"haystack", "httpx"}

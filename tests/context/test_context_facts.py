@@ -81,7 +81,7 @@ def test_lines_that_are_no_fact_are_passed_over_and_stay_as_they_are(path):
 
 
 def test_a_lock_that_another_process_keeps_is_not_waited_for_for_ever(path, monkeypatch):
-    monkeypatch.setattr("rag.support.durable_files.lock.__defaults__", (0.05,))
+    monkeypatch.setattr("rag.support.files.lock.__defaults__", (0.05,))
     fact = MemoryEntry(content="x")
     FactFile(path).add(fact)
     with path.with_name("facts.jsonl.lock").open() as held:

@@ -17,7 +17,7 @@ from rag.index.snapshots import LINKED, MANIFEST, SHARD, IndexDirectory
 from rag.indexing.reports import RunReport
 from rag.indexing.run import IndexRun
 from rag.stores import get_document_store
-from rag.support.owned_folders import make_owned
+from rag.support.files import make_owned
 
 Refresh = Callable[..., RunReport]
 Points = Callable[[RAGConfig], object]

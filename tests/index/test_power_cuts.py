@@ -14,7 +14,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
 from faults.power_model import LUCK, Disk
 from rag.index.snapshots import MANIFEST, SHARD, IndexDirectory
-from rag.support.owned_folders import is_marked
+from rag.support.files import is_marked
 
 VECTORS = f"{SHARD}/segments/one/vectors.dat"
 
@@ -52,7 +52,7 @@ def cutting(folder: Path, room: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
 
     with monkeypatch.context() as patch:
         # One thread at a time: the model looks at the whole folder.
-        patch.setattr("rag.support.durable_files._THREADS", 1)
+        patch.setattr("rag.support.files._THREADS", 1)
         patch.setattr(os, "fsync", sync)
         for name in ("rename", "replace", "mkdir"):
             patch.setattr(os, name, watched(name))

@@ -115,7 +115,7 @@ def test_clear_begins_another_conversation_and_keeps_facts_and_the_old_file(talk
 
 
 def test_a_conversation_that_another_process_holds_is_not_waited_for_long(talk, monkeypatch):
-    monkeypatch.setattr("rag.support.durable_files.lock.__defaults__", (0.0,))
+    monkeypatch.setattr("rag.support.files.lock.__defaults__", (0.0,))
     conversation = talk(enabled=False)
     conversation.ask(QUESTION)
     with conversation.session.path.open("rb") as held:

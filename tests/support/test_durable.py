@@ -9,7 +9,7 @@ import pytest
 
 from rag.context import FactFile, MemoryEntry
 from rag.qa.sessions import Turn, new_session
-from rag.support.durable_files import replace_durably, sync_tree
+from rag.support.files import replace_durably, sync_tree
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rag.exceptions import UsageError
-from rag.support.owned_folders import claim_data_folder, is_marked, make_owned, narrow, remove
+from rag.support.files import claim_data_folder, is_marked, make_owned, narrow, remove
 
 
 def files(folder: Path, *names: str) -> Path:

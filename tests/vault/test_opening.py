@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.support.regular_files import open_file
+from rag.support.files import open_file
 from rag.vault import scan_folder
 
 

@@ -48,7 +48,7 @@ from rag.index.snapshots import CURRENT, NO_INDEX, IndexDirectory, damaged_index
 from rag.index.vault_registry import Registry, known_vaults, overlaps
 from rag.indexing.changes import scan_vault
 from rag.search.results import SearchMode
-from rag.support import owned_folders
+from rag.support import files
 from rag.support.disk_space import disk_usage, free_room, require_room
 from rag.support.json_reports import to_json
 from rag.support.vector_digest import may_be_same, shortened
@@ -202,7 +202,7 @@ def check_data_folder(examination: Examination) -> Iterator[CheckResult]:
     with suppress(FileNotFoundError):
         for path in (wanted, index):
             os.scandir(path).close()
-    owned_folders.check_data_folder(wanted)
+    files.check_data_folder(wanted)
     # Path.exists fails where a folder above may not be entered.
     folder = next(p for p in (wanted, *wanted.parents) if os.path.exists(p))  # noqa: PTH110
     if os.access(folder, os.W_OK | os.X_OK):

@@ -21,7 +21,7 @@ from rag.app.program_start import program_start
 from rag.config import RAGConfig, keys_in_use
 from rag.config.files import nearest_file, platform_folder
 from rag.exceptions import UPDATE_INDEX, ConnectionError, LockedError, UsageError
-from rag.support.durable_files import replace_durably
+from rag.support.files import replace_durably
 from rag.text.messages import brief
 
 # What the files that we write begin with: without it, one is somebody else's.

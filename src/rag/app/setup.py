@@ -20,7 +20,7 @@ from rag.config import AUTO, RAGConfig, settings, trust_own
 from rag.exceptions import RAGError, UsageError
 from rag.index.snapshots import IndexDirectory
 from rag.index.vault_registry import Registry, configured_vaults
-from rag.support.durable_files import replace_durably
+from rag.support.files import replace_durably
 from rag.text.messages import without_halves
 from rag.vault import scan_folder
 

@@ -13,9 +13,8 @@ from datetime import datetime
 
 from rag.config import RAGConfig
 from rag.exceptions import LockedError, StorageError
-from rag.support.durable_files import lock, replace_durably
+from rag.support.files import claim_data_folder, lock, replace_durably
 from rag.support.json_reports import to_json
-from rag.support.owned_folders import claim_data_folder
 
 _LOCK, _STATE = "watcher.lock", "watcher.json"
 _LATE = 1800.0  # seconds after which a heartbeat is missing; none comes while a run goes on

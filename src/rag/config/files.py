@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.exceptions import ConfigError
-from rag.support.regular_files import open_file, strange_kind
+from rag.support.files import open_file, strange_kind
 
 PROJECT_FILES = ("config/rag.toml", "rag.toml")
 MOST_BYTES = 1 << 18

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from rag.config.files import platform_folder
 from rag.config.sections import ROUTE, are_texts
 from rag.exceptions import ConfigError
-from rag.support.regular_files import read_file
+from rag.support.files import read_file
 
 _DAMAGE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
@@ -151,7 +151,7 @@ def _changing() -> Iterator[dict[str, TrustEntry]]:
 
     :raises ConfigError: when it cannot be written.
     """
-    from rag.support.durable_files import changing, replace_durably
+    from rag.support.files import changing, replace_durably
 
     folder = trust_file().parent
     try:

@@ -18,8 +18,7 @@ from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 from rag.context.models import ContextItem, Items, SourceType, TextTokenizer, Tokenizer
 from rag.exceptions import StorageError
 from rag.query.models import ConversationTurn, Role, now
-from rag.support.durable_files import lock, replace_durably
-from rag.support.owned_folders import claim_data_folder
+from rag.support.files import claim_data_folder, lock, replace_durably
 from rag.support.settings_repr import with_settings_repr
 
 

@@ -28,7 +28,7 @@ from rag.index.catalog import TAGS, CatalogTables
 from rag.index.links import LinkTables, link_key
 from rag.index.snapshots import MANIFEST, IndexDirectory, damaged_index
 from rag.support.closing import Closing
-from rag.support.regular_files import strange_kind
+from rag.support.files import strange_kind
 from rag.text.bm25 import LEXICAL_VERSION
 from rag.text.tokenizer import spelling_key
 from rag.vault.chunking import CHUNKER_VERSION

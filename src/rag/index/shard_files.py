@@ -19,8 +19,7 @@ from stat import S_ISREG
 from zlib import crc32
 
 from rag.support.disk_space import data_blocks, files_below
-from rag.support.owned_folders import MARK
-from rag.support.regular_files import open_file, read_file
+from rag.support.files import MARK, open_file, read_file
 
 CONFIG = "edge_config.json"
 SEGMENT = "segment.json"  # the same of a segment

@@ -18,7 +18,7 @@ gen-8, whole, and the next writer begins with what they see. To read: hold the l
 in CURRENT, and open what it holds. Loading a shard writes into its folder: nothing here ever loads
 one that another process may have open for writing.
 
-The folder, and each in it that is ever deleted, has a mark (`rag.support.owned_folders`).
+The folder, and each in it that is ever deleted, has a mark (`rag.support.files`).
 """
 
 from __future__ import annotations
@@ -51,9 +51,17 @@ from rag.support.disk_space import (
     disk_usage,
     require_room,
 )
-from rag.support.durable_files import replace_durably, sync_folder, sync_tree
-from rag.support.owned_folders import MARK, claim_data_folder, make_owned, remove
-from rag.support.regular_files import read_file, without_waiting
+from rag.support.files import (
+    MARK,
+    claim_data_folder,
+    make_owned,
+    read_file,
+    remove,
+    replace_durably,
+    sync_folder,
+    sync_tree,
+    without_waiting,
+)
 
 if TYPE_CHECKING:
     from rag.config import RAGConfig

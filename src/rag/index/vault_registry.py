@@ -12,9 +12,7 @@ from shlex import quote
 
 from rag.config import RAGConfig
 from rag.exceptions import UsageError
-from rag.support.durable_files import replace_durably
-from rag.support.owned_folders import claim_data_folder
-from rag.support.regular_files import strange_kind
+from rag.support.files import claim_data_folder, replace_durably, strange_kind
 from rag.support.unicode_forms import nfc
 from rag.text.tokenizer import name_key
 

@@ -25,8 +25,8 @@ from rag.stores.base.points import chunk_point
 from rag.stores.edge.shard import build_segments
 from rag.support.closing import Closing
 from rag.support.disk_space import disk_full
+from rag.support.files import make_owned, remove
 from rag.support.memory_limits import give_back, limit_arenas
-from rag.support.owned_folders import make_owned, remove
 from rag.support.processes import PythonProcess
 from rag.text.bm25_documents import DocumentEncoder
 

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag.config import IndexConfig
 from rag.index.manifest import ChunkKey, NoteRow, Span, own_time
-from rag.support.owned_folders import make_owned
-from rag.support.regular_files import open_file
+from rag.support.files import make_owned, open_file
 from rag.text.ngrams import KATAKANA_CHARACTERS, UNSEGMENTED
 from rag.text.token_estimate import count_tokens
 from rag.vault import Chunk, Note, NoteFile, chunk_note, limits, note_id

@@ -22,8 +22,7 @@ from typing_extensions import TypedDict
 from rag.context.memory import FactFile, MemoryEntry, MemoryManager
 from rag.exceptions import NotFoundError, UsageError
 from rag.query.models import ConversationTurn
-from rag.support.durable_files import append, lock, sync_folder
-from rag.support.owned_folders import claim_data_folder, narrow
+from rag.support.files import append, claim_data_folder, lock, narrow, sync_folder
 from rag.text.messages import brief
 
 VERSION = 1

@@ -16,7 +16,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from rag.exceptions import ConfigError, IndexingError
-from rag.support.regular_files import open_file
+from rag.support.files import open_file
 from rag.support.unicode_forms import nfc
 from rag.vault.limits import LARGEST_IGNORE_FILE
 from rag.vault.readers import is_note

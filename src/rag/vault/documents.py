@@ -23,7 +23,7 @@ from typing import IO, TYPE_CHECKING, Any
 from unicodedata import normalize
 
 from rag.support.file_kinds import PAGED, kind_by_name
-from rag.support.regular_files import open_file
+from rag.support.files import open_file
 from rag.vault.limits import MOST_HEADINGS
 from rag.vault.markdown import page_line
 from rag.vault.note import decode, split_lines

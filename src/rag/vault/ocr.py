@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from rag.support.file_kinds import IMAGES
+from rag.support.files import open_file
 from rag.support.processes import lower_priority
-from rag.support.regular_files import open_file
 from rag.vault.documents import Document
 
 _SCALE = 2.0  # pixels for a point of a PDF, so that letters are as large as the models need

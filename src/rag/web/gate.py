@@ -28,9 +28,7 @@ from starlette.requests import ClientDisconnect, Request, cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rag.exceptions import RAGError
-from rag.support.durable_files import replace_durably
-from rag.support.owned_folders import claim_data_folder
-from rag.support.regular_files import open_file
+from rag.support.files import claim_data_folder, open_file, replace_durably
 from rag.web.answers import RequestError, error_response
 from rag.web.readers import MOST
 

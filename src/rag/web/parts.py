@@ -28,7 +28,7 @@ from rag.app.workspace import Workspace
 from rag.exceptions import NotFoundError, RAGError
 from rag.search.matching_line import excerpt
 from rag.search.results import QueryFilters, SearchResult
-from rag.support.regular_files import open_file
+from rag.support.files import open_file
 from rag.text.messages import visible
 from rag.vault.markdown import page_starts
 from rag.web import requests

@@ -227,7 +227,7 @@ def read_lines(note: FoundNote, config: RAGConfig) -> list[str]:
     :raises RAGError: when it is gone, cannot be read, or is too large to print.
     """
     from rag.indexing.note_reader import scanned_texts
-    from rag.support.regular_files import open_file
+    from rag.support.files import open_file
     from rag.vault.document_process import read_document
     from rag.vault.documents import NOT_READ
     from rag.vault.limits import LARGEST_PRINTED

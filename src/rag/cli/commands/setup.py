@@ -48,7 +48,7 @@ def init(
     rag init --dry-run
     """
     from rag.app.setup import carry_out, plan
-    from rag.support.regular_files import strange_kind
+    from rag.support.files import strange_kind
 
     file = user_file() if user else new_project_file(Path.cwd())
     if kind := strange_kind(file):

@@ -22,9 +22,7 @@ from rag.config import PlannerConfig
 from rag.exceptions import NotFoundError, UsageError
 from rag.query.llm import RawResponse, ToolCall, Trace
 from rag.query.planner.plan import FullTransformationResult, MetadataExtraction
-from rag.support.durable_files import append, lock
-from rag.support.owned_folders import claim_data_folder, narrow
-from rag.support.regular_files import read_file
+from rag.support.files import append, claim_data_folder, lock, narrow, read_file
 
 FOLDER, FILE = Path("logs", "query_transform"), "query_audit_trail.jsonl"
 LARGEST = 1 << 20  # bytes of a line

@@ -33,8 +33,8 @@ from rag.stores.edge.shard import (
     merge,
 )
 from rag.support.disk_space import disk_full, is_of_full_disk
+from rag.support.files import read_file
 from rag.support.process_exit import keep
-from rag.support.regular_files import read_file
 from rag.text.bm25 import SparseVector
 
 _BATCH = 1000

@@ -36,10 +36,8 @@ from rag.index.frequencies import FREQUENCIES
 from rag.index.snapshots import MANIFEST, POINTS, SERVER, IndexDirectory
 from rag.stores.server.rest import RestClient
 from rag.support.disk_space import RESERVE, disk_in_view
-from rag.support.durable_files import changing, replace_durably
+from rag.support.files import changing, claim_data_folder, read_file, replace_durably
 from rag.support.http_transport import brief
-from rag.support.owned_folders import claim_data_folder
-from rag.support.regular_files import read_file
 
 FORMAT = 4
 FILES = (MANIFEST, FREQUENCIES)
