@@ -144,7 +144,7 @@ def test_a_machine_that_takes_over_while_another_does_is_refused(desk, laptop, f
         return ""
 
     monkeypatch.setattr("rag.stores.server.catalog.moment", overtaken)
-    with pytest.raises(LockedError, match="third is writing"):
+    with pytest.raises(LockedError, match="third has taken over"):
         take_over(laptop, open_directory(laptop))
 
 

@@ -26,7 +26,6 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-import shutil
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -68,13 +67,10 @@ if TYPE_CHECKING:
 
 SHARD, MANIFEST, POINTS = "shard", "manifest.sqlite3", "points"  # in a snapshot
 CURRENT, DAMAGED, SERVER, _LOCK = "CURRENT", "DAMAGED", "SERVER", "index.lock"  # beside them
-LINKED = "rag-narrow-"  # how the name of a folder of links to a shard begins
-MEMORY = "/dev/shm"  # where they are made, where the system has it
 NO_INDEX = "there is no index yet"
 NO_INDEX_HINT = "Make one with `rag index FOLDER` (FOLDER holds your .md files)."
 BEING_MADE = "It is being made: try again in a moment."
 _NUMBER = re.compile(r"gen-(\d+)(?:\.lock)?")
-_OPENING = 3600.0  # seconds that nobody needs to open a shard, even if it is stopped meanwhile
 _GROWTH = 12  # bytes that a first index takes, at most, for a byte of the notes
 _BRIEF, _PATIENCE, _PAUSE = " briefly", 30.0, 0.02  # of a writer that lets go in some seconds
 
@@ -328,13 +324,8 @@ class IndexDirectory:
             self.sweep()
 
     def sweep(self) -> None:
-        """Remove snapshots that nobody reads any more, and what killed readers left."""
+        """Remove snapshots that nobody reads any more."""
         current = self.current()
-        for left in Path(MEMORY).glob(f"{LINKED}*"):
-            with suppress(OSError):  # it may be gone meanwhile
-                facts = left.lstat()
-                if facts.st_uid == os.getuid() and time.time() - facts.st_mtime > _OPENING:
-                    shutil.rmtree(left)
         if not current or not (self.path / current).is_dir():  # any may be the best there is
             return
         for name in {old.name.removesuffix(".lock") for old in self.path.glob("gen-*")} - {current}:

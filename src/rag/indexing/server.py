@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rag.config import RAGConfig, StoreConfig
-from rag.exceptions import IndexUnavailableError, LockedError, UsageError
+from rag.exceptions import IndexUnavailableError, UsageError
 from rag.index.manifest import Manifest, readable
 from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.indexing.reports import Progress, unseen
 from rag.stores.base.points import Page
 from rag.stores.server.catalog import (
     FILES,
-    ChangedError,
     Head,
     check_writer,
     claim,
@@ -147,13 +146,7 @@ def take_over(config: RAGConfig, directory: IndexDirectory, wait: bool = False) 
         if before is local:  # it goes on from nothing
             Head(before.index).write(directory.path)
             return before.name
-        try:
-            head = catalog.change(before, **owner)
-        except ChangedError as error:
-            raise LockedError(
-                f"{(error.head or before).name} is writing the index now",
-                hint="Try again when its run has ended.",
-            ) from error
+        head = catalog.change(before, **owner)
         if local and local.version == head.version:  # else it is fetched
             head.write(directory.path)
         return before.name

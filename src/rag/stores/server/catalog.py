@@ -154,14 +154,6 @@ def _home(directory: IndexDirectory) -> Path:
 # -- the catalog on the server -------------------------------------------------------------
 
 
-class ChangedError(Exception):
-    """The head was changed by somebody else; `head` is what it is now."""
-
-    def __init__(self, head: Head | None) -> None:
-        super().__init__("the catalog was changed by somebody else")
-        self.head = head
-
-
 class Catalog:
     """The catalog of a collection.
 
@@ -230,7 +222,7 @@ class Catalog:
     def change(self, head: Head, **values: Any) -> Head:
         """Change a head as it was read.
 
-        :raises ChangedError: when another machine, or version, took its place; that stays.
+        :raises LockedError: when another machine, or version, took its place; that stays.
         """
         changed = replace(head, format=FORMAT, **values)
         same = [
@@ -242,7 +234,7 @@ class Catalog:
         self._client.request("PUT", f"{self._path}/points/payload", body, params=_ORDERED)
         now = self.head()
         if now != changed:
-            raise ChangedError(now)
+            raise taken_over(now)
         return changed
 
     def _count(self, where: dict[str, Any]) -> int:
@@ -356,6 +348,15 @@ def check_writer(head: Head | None, directory: IndexDirectory, machine: str) -> 
             )
     elif head.machine != machine and (head.version or head.unfinished):
         raise written_elsewhere(head)
+
+
+def taken_over(head: Head | None) -> LockedError:
+    """Return the error that says who has taken over an index."""
+    return LockedError(
+        f"{head.name if head else 'somebody'} has taken over the index meanwhile",
+        "nothing more is written from here, and nothing of it was published",
+        hint=TAKE_OVER,
+    )
 
 
 def written_elsewhere(head: Head) -> UsageError:

@@ -11,7 +11,6 @@ from rag.config import StoreConfig
 from rag.exceptions import (
     INDEX_MISSING,
     IndexingError,
-    LockedError,
     StoreConnectionError,
     UsageError,
 )
@@ -22,15 +21,14 @@ from rag.stores.base.document_store import BaseDocumentStore, Json
 from rag.stores.base.points import DENSE, SPARSE, Filter, Page, Point, Search, checked_json
 from rag.stores.edge.shard import FILTERED
 from rag.stores.server.catalog import (
-    TAKE_OVER,
     Catalog,
-    ChangedError,
     Head,
     check_writer,
     claim,
     moment,
     new_id,
     refresh,
+    taken_over,
     written_elsewhere,
 )
 from rag.stores.server.rest import RestClient, to_json
@@ -65,6 +63,8 @@ class QdrantServerDocumentStore(BaseDocumentStore):
     :param directory: the folder, where the caller holds its lock already.
     """
 
+    _head: Head  # of the catalog, once this machine writes
+
     def __init__(
         self,
         path: str,
@@ -76,7 +76,6 @@ class QdrantServerDocumentStore(BaseDocumentStore):
         self.settings, self.collection_name = settings, settings.collection
         self._rest = RestClient(settings)
         self._catalog = Catalog(self._rest)
-        self._head: Head | None = None  # of the catalog, where this machine writes
         self._refreshed = -_FRESH
 
     def to_dict(self) -> dict[str, Any]:
@@ -132,10 +131,7 @@ class QdrantServerDocumentStore(BaseDocumentStore):
             Head(head.index).write(folder)
             head = self._catalog.create(head)
         elif head.machine != owner["machine"]:
-            try:
-                head = self._catalog.change(head, **owner)
-            except ChangedError as error:
-                raise written_elsewhere(error.head or head) from error
+            head = self._catalog.change(head, **owner)
         if head.machine != owner["machine"]:  # it was faster
             raise written_elsewhere(head)
         if local is None or local.index != head.index:
@@ -145,34 +141,24 @@ class QdrantServerDocumentStore(BaseDocumentStore):
     def _begin_step(self) -> None:
         """Make ready for a write: the catalog must know of it, and be still this machine's."""
         self.begin_writing()
-        own = self._own_head()
+        own = self._head
         with self._rest.answering():
             head = self._catalog.head()
             # A copy of the catalog on another node may still have the version before.
             versions = (own.version, own.before)
             if head is None or head.machine != own.machine or head.version not in versions:
-                raise _taken_over(head)
+                raise taken_over(head)
             if not own.unfinished:
-                self._head = self._change(own, unfinished=True)
-
-    def _own_head(self) -> Head:
-        assert self._head is not None, "`begin_writing` claims the index"
-        return self._head
-
-    def _change(self, head: Head, **values: Any) -> Head:
-        try:
-            return self._catalog.change(head, **values)
-        except ChangedError as error:
-            raise _taken_over(error.head) from error
+                self._head = self._catalog.change(own, unfinished=True)
 
     @property
     def is_unfinished(self) -> bool:
-        return self._own_head().unfinished
+        return self._head.unfinished
 
     @property
     def is_shared(self) -> bool:
         """Whether the server has the catalog of the current snapshot."""
-        head = self._own_head()
+        head = self._head
         if not head.version or head.unfinished:
             return False
         with self._rest.answering():
@@ -181,11 +167,11 @@ class QdrantServerDocumentStore(BaseDocumentStore):
 
     def _publish(self, number: int, points: int) -> None:
         """Make the writer's files the catalog, and what readers here see."""
-        head, folder = self._own_head(), self.directory.begin_work()
+        head, folder = self._head, self.directory.begin_work()
         with self._rest.answering():
             files = self._catalog.send(head, folder, new_id())
             facts = {"points": points, "revision": number, "published": moment()}
-            head = self._change(head, **files, **facts, unfinished=False)
+            head = self._catalog.change(head, **files, **facts, unfinished=False)
             self._catalog.sweep(head)
         self.directory.publish(number, points)
         head.write(self.directory.path)
@@ -216,7 +202,6 @@ class QdrantServerDocumentStore(BaseDocumentStore):
         try:
             super().close()
         finally:
-            self._head = None
             self._rest.close()
 
     # -- the collection ----------------------------------------------------------------
@@ -349,14 +334,6 @@ class QdrantServerDocumentStore(BaseDocumentStore):
     def delete_points(self, ids: Sequence[str]) -> None:
         for start in range(0, len(ids), _PAGE):
             self._write("POST", "/points/delete", {"points": [*ids[start : start + _PAGE]]})
-
-
-def _taken_over(head: Head | None) -> LockedError:
-    return LockedError(
-        f"{head.name if head else 'somebody'} has taken over the index while it was written here",
-        "nothing more is written from here, and nothing of it was published",
-        hint=TAKE_OVER,
-    )
 
 
 def point_requests(points: Iterable[Point]) -> Iterator[bytes]:
