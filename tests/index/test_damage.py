@@ -13,7 +13,7 @@ from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError
 from rag.index import shard_files as checksums
 from rag.index.shard_files import SUMS
-from rag.index.snapshots import LINKED, MANIFEST, SHARD, IndexDirectory
+from rag.index.snapshots import MANIFEST, SHARD, IndexDirectory
 from rag.indexing.reports import RunReport
 from rag.indexing.run import IndexRun
 from rag.stores import get_document_store
@@ -177,23 +177,6 @@ def test_leftovers_of_killed_runs_go_and_are_not_published(config, indexed, refr
     refresh(work=indexed)
     for name in ("temp_segments", ".atomicwriteXYZ", "dimensions.tmp"):
         assert not [*config.index_dir.rglob(name)]
-
-
-def test_links_that_a_killed_search_left_in_memory_go(
-    config, indexed, refresh, tmp_path, monkeypatch
-):
-    monkeypatch.setattr("rag.index.snapshots.MEMORY", str(tmp_path / "memory"))
-    kept = tmp_path / "kept.txt"
-    kept.write_text("a file that a link leads to")
-    for name in ("old", "new"):
-        folder = tmp_path / "memory" / f"{LINKED}{name}"
-        folder.mkdir(parents=True)
-        (folder / "link").symlink_to(kept)
-    os.utime(tmp_path / "memory" / f"{LINKED}old", (0, 0))
-    (indexed / "new.md").write_text("new")
-    refresh(work=indexed)
-    assert [folder.name for folder in (tmp_path / "memory").iterdir()] == [f"{LINKED}new"]
-    assert kept.exists()
 
 
 def test_snapshots_are_kept_while_none_is_known_to_be_the_current_one(config, indexed):

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from property_examples import examples
 from rag.index.shard_files import SORTED
-from rag.index.snapshots import LINKED, MEMORY, SHARD
+from rag.index.snapshots import SHARD
 from rag.stores import QdrantEdgeDocumentStore
 from rag.stores.base.points import Candidate
+from rag.stores.edge.narrow_shard import LINKED, MEMORY
 from rag.support.disk_space import copy_tree
 
 Store = QdrantEdgeDocumentStore

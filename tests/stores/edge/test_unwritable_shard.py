@@ -87,7 +87,7 @@ def test_the_same_is_found_as_where_there_is_room(index, opened, monkeypatch, ho
 @HOW
 def test_nothing_is_left_of_such_a_folder(index, tmp_path, monkeypatch, how):
     close(how, index, monkeypatch)
-    monkeypatch.setattr(narrow_shard, "_places", lambda: iter((str(tmp_path),)))
+    monkeypatch.setattr(narrow_shard, "_places", lambda: (str(tmp_path),))
     before = sorted([*index.rglob("*"), *tmp_path.iterdir()])
     everything(index)
     assert sorted([*index.rglob("*"), *tmp_path.iterdir()]) == before
@@ -109,7 +109,7 @@ def test_where_nothing_may_be_written_no_file_of_the_index_is_opened_for_writing
 @pytest.mark.parametrize(("how", "error"), [("full", DiskFullError), ("read only", UsageError)])
 def test_without_room_anywhere_it_is_the_disk_and_not_the_index(index, monkeypatch, how, error):
     close(how, index, monkeypatch)
-    monkeypatch.setattr(narrow_shard, "_places", lambda: iter(()))
+    monkeypatch.setattr(narrow_shard, "_places", lambda: ())
     with Store(str(index)) as store, pytest.raises(error) as raised:
         store.count_documents()
     assert "damaged" not in str(raised.value) and "RAG_DATA_DIR" in raised.value.hint

@@ -30,7 +30,8 @@ from rag.exceptions import UsageError
 from rag.index.shard_files import CONFIG, SORTED, TABLE
 from rag.support.disk_space import copy_file, disk_full, free_room
 
-_MEMORY = "/dev/shm"  # to make and remove some hundred links takes many milliseconds on a disk
+LINKED = "rag-narrow-"  # how the name of such a folder begins
+MEMORY = "/dev/shm"  # to make and remove some hundred links takes many milliseconds on a disk
 _POSTINGS = "inverted_index_config.json"
 _PLACE = (1 << 32) - 1
 _LARGE = 1 << 18  # bytes of a table that are worth it: some 13,000 dimensions, parsed in 2 ms
@@ -101,12 +102,11 @@ def openable(shard: Path, tables: Mapping[str, bytes]) -> Iterator[Path]:
     shard = shard.absolute()
     is_ours = all(os.access(path, os.W_OK) for path in (shard, shard / CONFIG) if path.exists())
     is_writable = is_ours and free_room(shard) >= _HOLES
-    elsewhere = (_MEMORY, gettempdir(), "/var/tmp")
-    places = elsewhere if not is_writable else (_MEMORY,) if tables else ()
+    places = _places() if not is_writable else (MEMORY,) if tables else ()
     for place in places:
         with suppress(OSError), ExitStack() as stack:
             folder = stack.enter_context(
-                TemporaryDirectory(prefix="rag-narrow-", dir=place, ignore_cleanup_errors=True)
+                TemporaryDirectory(prefix=LINKED, dir=place, ignore_cleanup_errors=True)
             )
             is_linked = _is_apart(shard, tables) if is_writable else _is_only_read
             _mirror(str(shard), folder, tables, is_linked)
@@ -128,6 +128,10 @@ def openable(shard: Path, tables: Mapping[str, bytes]) -> Iterator[Path]:
         return
     with kept:
         yield Path(folder)
+
+
+def _places() -> tuple[str, ...]:
+    return MEMORY, gettempdir(), "/var/tmp"
 
 
 def _mirror(source: str, target: str, tables: Mapping[str, bytes], is_linked: IsLinked) -> None:
