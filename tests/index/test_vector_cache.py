@@ -1,13 +1,10 @@
 """Vectors by the text they were made from."""
 
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from rag.index import vector_cache
 from rag.index.vector_cache import VectorCache
 
 
@@ -54,37 +51,3 @@ def test_a_damaged_file_is_made_anew(file):
         assert len(cache) == 0
         cache.put("space", {"text": [1.0]})
         assert len(cache) == 1
-
-
-def damage(file: Path, statement: str) -> None:
-    """Change the file behind the cache's back."""
-    with closing(sqlite3.connect(file, isolation_level=None)) as db:
-        db.execute(statement)
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "UPDATE vectors SET vector = x'003c0040'",
-        "UPDATE vectors SET vector = x'003c00'",
-        "UPDATE vectors SET checksum = checksum + 1",
-    ],
-)
-def test_a_vector_that_is_not_what_was_put_is_not_known(file, statement):
-    with VectorCache(file) as cache:
-        cache.put("space", {"text": [3.0, 4.0]})
-    damage(file, statement)
-    with VectorCache(file) as cache:
-        assert cache.get("space", ["text"]) == {}
-        cache.put("space", {"text": [3.0, 4.0]})
-        assert cache.get("space", ["text"]) != {}
-
-
-def test_one_that_is_kept_for_another_text_is_not_known(file):
-    with VectorCache(file) as cache:
-        cache.put("space", {"one": [3.0, 4.0], "two": [1.0, 0.0]})
-    damage(file, "DELETE FROM vectors WHERE rowid = 2")
-    other = vector_cache._key("two").hex()
-    damage(file, f"UPDATE vectors SET text = x'{other}'")
-    with VectorCache(file) as cache:
-        assert cache.get("space", ["one", "two"]) == {}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rag.exceptions import ConnectionError, DiskFullError, IndexingError, RAGError, UsageError
-from rag.stores.edge.shard import StoreError, merge
+from rag.stores.edge.shard import StoreError
 from rag.support import disk_space as room
 
 WANTING = (
@@ -76,17 +76,3 @@ def test_the_message_has_what_is_needed_and_what_is_free(tmp_path, free):
     free(3 << 20)
     full = room.disk_full(tmp_path / "not" / "there", 40 << 20)
     assert full.message.startswith("the disk is full: 40 MB needed, 3 MB free at ")
-
-
-class Wanting:
-    """A shard without room to merge."""
-
-    def optimize(self) -> None:
-        raise Exception(WANTING)
-
-
-def test_few_points_are_not_merged_where_the_engine_wants_more_room_than_there_is():
-    shard: Any = Wanting()
-    merge(shard, unmerged=100)
-    with pytest.raises(StoreError, match="Not enough space"):
-        merge(shard, unmerged=8_000)

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
-from zlib import crc32
 
 from rag.index.manifest import transaction
 from rag.support.closing import Closing
@@ -20,11 +19,9 @@ from rag.support.vector_digest import pack_vectors, unpack_vectors
 VECTORS = "vectors.sqlite3"
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS vectors (
-    space TEXT NOT NULL, text BLOB NOT NULL, vector BLOB NOT NULL, checksum INTEGER,
-    UNIQUE (space, text)
+    space TEXT NOT NULL, text BLOB NOT NULL, vector BLOB NOT NULL, UNIQUE (space, text)
 );
 """
-_COLUMNS = ["space", "text", "vector", "checksum"]
 
 
 class VectorCache(Closing):
@@ -67,24 +64,18 @@ class VectorCache(Closing):
         vectors, made_in = {}, _key(space).hex()
         with self._spared():
             for text in texts:
-                key = _key(text)
-                row = self._db.execute(
-                    "SELECT vector, checksum FROM vectors WHERE space = ? AND text = ?",
-                    (made_in, key),
-                ).fetchone()
-                if row and row[1] == crc32(row[0], crc32(key)):
+                query = "SELECT vector FROM vectors WHERE space = ? AND text = ?"
+                if row := self._db.execute(query, (made_in, _key(text))).fetchone():
                     vectors[text] = unpack_vectors(row[0], 1)[0].tolist()
         return vectors
 
     def put(self, space: str, vectors: Mapping[str, list[float]]) -> None:
         """Keep the vectors of some texts."""
-        rows, made_in = [], _key(space).hex()
-        for text, vector in vectors.items():
-            key, packed = _key(text), pack_vectors(vector)
-            rows.append((made_in, key, packed, crc32(packed, crc32(key))))
+        made_in = _key(space).hex()
+        rows = [(made_in, _key(text), pack_vectors(vector)) for text, vector in vectors.items()]
         with self._spared(), transaction(self._db):
             self._db.executemany(
-                "REPLACE INTO vectors (space, text, vector, checksum) VALUES (?, ?, ?, ?)", rows
+                "REPLACE INTO vectors (space, text, vector) VALUES (?, ?, ?)", rows
             )
 
     def trim(self, space: str, limit: int) -> None:
@@ -110,8 +101,6 @@ def _connect(path: Path | str) -> sqlite3.Connection:
     db = sqlite3.connect(path, isolation_level=None)
     try:
         db.execute(_SCHEMA)
-        if [column for _, column, *_ in db.execute("PRAGMA table_info(vectors)")] != _COLUMNS:
-            raise sqlite3.DatabaseError(f"{path} holds no vectors")
     except sqlite3.DatabaseError:
         db.close()
         raise

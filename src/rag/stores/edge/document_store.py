@@ -121,7 +121,7 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
         if self.count_points() >= INDEXED_FROM:
             with guard("index the fields"):
                 index_fields(self.work())
-        merge(self.work(), self._unmerged)
+        merge(self.work())
         self._unmerged = 0
 
     def close_work(self) -> None:

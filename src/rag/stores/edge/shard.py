@@ -22,7 +22,6 @@ from rag.exceptions import IndexUnavailableError, RAGError
 from rag.index.frequencies import dimension_counts
 from rag.index.shard_files import SEGMENT
 from rag.stores.base.points import DENSE, SPARSE, Point, checked_json
-from rag.support.disk_space import is_of_full_disk
 
 # Fields that filters select by. Without an index a filter reads every payload: 500 in 3 ms.
 FILTERED = {
@@ -43,7 +42,6 @@ INDEXED_FROM = 500
 # many with embeddings of 768 numbers): a larger one would be written again and again while an index
 # grows. With 600 fresh chunks a merge is due: 1 s at most.
 _SEGMENT_KB = 24_000
-_FEW_POINTS = 8_000  # not merged they take 15 KB each in the memory of whoever opens them
 # As many points are held in memory before they are written out: 7 KB each, 13 in the merge.
 _MOST_POINTS = 40_000
 POINT_LIST = "*id_tracker.mappings"  # the file that lists its points, where a segment has any
@@ -125,18 +123,10 @@ def load_shard(path: Path) -> qe.EdgeShard:
         return qe.EdgeShard.load(str(path))
 
 
-def merge(shard: qe.EdgeShard, unmerged: int = 0) -> None:
-    """Merge what is due. The engine wants twice the room that it takes: without it few points are
-    left for another time. An index is slower then, and holds the same.
-
-    :param unmerged: how many points were written since the last time.
-    """
-    try:
-        with guard("merge the index"):
-            shard.optimize()
-    except StoreError as error:
-        if unmerged >= _FEW_POINTS or not is_of_full_disk(error):
-            raise
+def merge(shard: qe.EdgeShard) -> None:
+    """Merge what is due."""
+    with guard("merge the index"):
+        shard.optimize()
 
 
 def count_points(shard: qe.EdgeShard) -> int:
@@ -166,9 +156,9 @@ def build_segments(folder: Path, batches: Iterable[Sequence[Point]]) -> Counter[
             shard.update(qe.UpdateOperation.upsert_points(points))
         held += len(points)
         if held >= _MOST_POINTS:
-            merge(shard, held)
+            merge(shard)
             held = 0
-    merge(shard, held)
+    merge(shard)
     with guard("finish a part of the index"):
         # Once for all: with each point, and again in the merge, takes twice as long.
         index_fields(shard)
