@@ -22,9 +22,9 @@ from rag.context.models import (
     Retriever,
     SourceType,
 )
-from rag.exceptions import RetrieverError
+from rag.exceptions import RAGError, RetrieverError
 from rag.query.models import QueryBundle, QueryClassifier, QueryTransformer
-from rag.support.plugins import STEPS, find_plugin
+from rag.support.plugins import STEPS, make_plugin
 from rag.support.settings_repr import with_settings_repr
 
 RRF_K = 60
@@ -130,7 +130,10 @@ def find_step(name: str) -> PipelineStep:
     :raises UsageError: for a name that nothing has, with the nearest ones.
     :raises RAGError: when the plug-in fails, or makes something else.
     """
-    step: PipelineStep = find_plugin(STEPS, name, "step", PipelineStep, "PipelineStep")
+    step = make_plugin(STEPS, name)
+    if not isinstance(step, PipelineStep):
+        other = type(step).__name__
+        raise RAGError(f"the plug-in {name!r} of {STEPS} made a {other}, which is no PipelineStep")
     return step
 
 

@@ -56,25 +56,6 @@ def make_plugin(group: str, name: str, *arguments: Any) -> Any:
         ) from error
 
 
-def find_plugin(
-    group: str, name: str, what: str, kind: type, noun: str, built_in: Sequence[str] = ()
-) -> Any:
-    """Make the plug-in of a name, called without arguments, which must be of a kind.
-
-    :param what: what was to be named, such as `step`; `noun` is how an error calls one.
-    :raises UsageError: for a name that neither a plug-in nor the program has.
-    :raises RAGError: when the plug-in fails, or makes something else.
-    """
-    names = [*built_in, *plugin_names(group)]
-    if canonical(name) not in names:
-        raise unknown_name(what, name, names)
-    made = make_plugin(group, name)
-    if not isinstance(made, kind):
-        other = type(made).__name__
-        raise RAGError(f"the plug-in {name!r} of {group} made a {other}, which is no {noun}")
-    return made
-
-
 def unknown_name(what: str, name: str, names: Sequence[str]) -> UsageError:
     """Return the error for a name that nothing has, with the nearest names.
 

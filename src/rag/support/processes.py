@@ -180,13 +180,11 @@ class PythonProcess(Closing):
             self._orders.close()
 
 
-def take_orders(
-    work: Callable[[Any, Say], object], after: Callable[[], object] = lambda: None
-) -> None:
+def take_orders(work: Callable[[Any, Say], object]) -> None:
     """Answer orders until there are none; called in the interpreter that was started.
 
     :param work: is given an order and a function that answers something meanwhile, and returns, or
-        raises, the last answer to it; `after` is called then."""
+        raises, the last answer to it."""
     answers = Connection(os.dup(1), readable=False)
     os.dup2(2, 1)  # nothing else may get among the answers
     orders: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -197,7 +195,6 @@ def take_orders(
                 answers.send(work(orders.get(), answers.send))
             except Exception as error:
                 answers.send(error)
-            after()
     os._exit(0)  # as Python ends it waits for its input, which the thread is reading
 
 
