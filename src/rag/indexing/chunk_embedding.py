@@ -16,7 +16,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from rag.clients.factory import embedding_provider, resolved
-from rag.clients.protocols import EmbeddedTexts, EmbeddingProvider
+from rag.clients.protocols import EmbeddingProvider
 from rag.exceptions import ConnectionError, StoreConnectionError
 from rag.index.background import Background, background_texts, lacks_background, record_background
 from rag.index.embedding_space import Space, maker, may_lack_embeddings, other_model, read_embedded
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rag.config import ModelsConfig
     from rag.indexing.run import IndexRun
 
-    Texts = dict[str, list[Document]]  # texts, each with the chunks that have it
+Texts = dict[str, list["Document"]]  # texts, each with the chunks that have it
 
 _LOCK = "embedding.lock"
 _FIRST, _ROUND = 3.0, 20.0  # seconds of the first and of later rounds, up to which they double
@@ -106,25 +106,22 @@ class ChunkEmbedding:
         return [i for i in self.visit.manifest.chunks_newest_first() if i in lacking]
 
     def _next_texts(self) -> Texts:
-        """Give chunks whose texts have vectors these; return the next texts that a model is to
-        embed, each with the chunks that have it."""
+        """Write the vectors of the chunks all of whose texts have one; return the next texts that a
+        model is to embed, each with the chunks that have it."""
         self.visit.prepare()
         chunk_ids = self._lacking()
-        texts: Texts = {}
         self._total = self._done + len(chunk_ids)
         for start in range(0, len(chunk_ids), _CHUNKS):
             if texts := self._write(chunk_ids[start : start + _CHUNKS]):
-                break
-        return texts
+                return texts
+        return {}
 
     def _write(self, chunk_ids: Sequence[str]) -> Texts:
-        """Write the vectors of the chunks all of whose texts have one; return the other texts that
-        our model reads."""
         chunks = self.visit.store.get_documents(chunk_ids)
         # A run with nothing to embed does without its libraries.
         from rag.indexing.pipeline import texts_of, write_vectors
 
-        texts = texts_of(chunks)
+        texts, lacking = texts_of(chunks), Texts()
         needed = dict.fromkeys(chain.from_iterable(texts.values()))
         vectors = self.visit.vectors.get(self.space.key, needed.keys() - self._made.keys())
         vectors |= self._made
@@ -134,11 +131,10 @@ class ChunkEmbedding:
             self._uncounted -= fresh
             self.report.made += bool(fresh)
             self.report.reused += not fresh
-        lacking: Texts = {}
         for chunk in chunks:
+            whole = "\n".join(texts[chunk.id])
             if chunk.id in written:
                 continue
-            whole = "\n".join(texts[chunk.id])
             if not whole or not self.embeddings.reads_script(whole, mostly=True):
                 self.report.unreadable += 1
                 self._settled.add(chunk.id)
@@ -150,15 +146,25 @@ class ChunkEmbedding:
 
     def _round(self, texts: Texts, until: float, show: Progress) -> ConnectionError | None:
         """Embed texts for a while; return what kept the model from going on."""
-        self._made, failed = {}, dict[str, str]()
+        self._made, failed, sent = {}, dict[str, str](), list[str]()
         untried = Counter(chunk.id for chunks in texts.values() for chunk in chunks)
         started, error = monotonic(), None
-        path = self.visit.directory.path / VECTORS
+
+        def send() -> Iterator[str]:
+            for text in texts:
+                if sent and monotonic() >= until:
+                    return
+                sent.append(text)
+                yield text
+
         with self.visit.paused():
             show(self._done, self._total)  # before the model is at work
+            batches = self.embeddings.embed_documents(send(), self.limit, self.space.dimension)
+            path = self.visit.directory.path / VECTORS
             try:
-                with VectorCache(path) as cache:
-                    for batch, sent in self._batches([*texts], until):
+                # Closed, so that nothing more is sent, whatever goes wrong here.
+                with VectorCache(path) as cache, closing(batches):
+                    for batch in batches:
                         fresh = {sent[at]: vector for at, vector in batch.vectors}
                         cache.put(self.space.key, fresh)
                         self._made |= fresh
@@ -177,22 +183,6 @@ class ChunkEmbedding:
             self._settled |= {chunk.id for chunk in texts[text]}
             self.report.failed |= {_place(chunk): why for chunk in texts[text]}
         return error
-
-    def _batches(self, texts: list[str], until: float) -> Iterator[tuple[EmbeddedTexts, list[str]]]:
-        """Yield what becomes of texts until it is time to end, beside all that were sent."""
-        sent: list[str] = []
-
-        def send() -> Iterator[str]:
-            for text in texts:
-                if sent and monotonic() >= until:
-                    return
-                sent.append(text)
-                yield text
-
-        batches = self.embeddings.embed_documents(send(), self.limit, self.space.dimension)
-        with closing(batches):  # whatever goes wrong here, nothing more is sent
-            for batch in batches:
-                yield batch, sent
 
 
 def _place(chunk: Document) -> str:
