@@ -28,7 +28,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from shlex import quote
 from typing import IO, TYPE_CHECKING
@@ -116,6 +116,7 @@ class IndexDirectory:
         self._lock: IO[bytes] | None = None
         self._holders = 0
         self.has_work = False  # whether `work/` is this writer's next snapshot
+        self.notes_size = 0  # bytes of the notes that are to be written
 
     @classmethod
     def of(cls, config: RAGConfig) -> IndexDirectory:
@@ -284,7 +285,7 @@ class IndexDirectory:
         """
         if not self.has_work:
             name = self.current()
-            with disk_in_view(self.path, self.room_to_write):
+            with self.disk_in_view():
                 make_owned(self.work)
                 if name is not None:
                     copy_tree(
@@ -310,7 +311,7 @@ class IndexDirectory:
         :raises DiskFullError: when the disk has no room for it.
         """
         name, before = f"gen-{number}", self.current()
-        with disk_in_view(self.path, self.room_to_write):
+        with self.disk_in_view():
             (self.work / POINTS).write_text(str(points), "ascii")
             write_checksums(self.work, self.path / before if before else None)
             sync_tree(self.work)
@@ -347,13 +348,16 @@ class IndexDirectory:
         """Return the bytes that the next snapshot takes beside the current one."""
         return disk_usage(self.path / (self.current() or self.work.name), is_fixed)
 
-    def room_to_write(self, size: int = 0) -> int:
-        """Return free bytes that are enough, nearly always, to index changed notes.
+    def room_to_write(self) -> int:
+        """Return free bytes that are enough, nearly always, for the notes that are to be written."""
+        if self._lock:
+            self.clear_unfinished()
+        copies = 2 if self.notes_size else 1  # where notes are written, segments may be merged
+        return LITTLE + RESERVE + _GROWTH * self.notes_size + copies * self.size_of_copy()
 
-        :param size: the bytes of the notes.
-        """
-        copies = 2 if size else 1  # where notes are written, segments may be merged
-        return LITTLE + RESERVE + _GROWTH * size + copies * self.size_of_copy()
+    def disk_in_view(self) -> AbstractContextManager[None]:
+        """Say of what fails on a full disk that the disk is full."""
+        return disk_in_view(self.path, self.room_to_write)
 
     def require_reserve(self) -> None:
         """Make sure that the engine can write a batch of points: a full disk would end the process.

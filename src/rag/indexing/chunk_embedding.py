@@ -213,7 +213,7 @@ def embed_chunks(
     provider.check_listening()
     with (
         closing(provider),
-        run.disk_in_view(),
+        run.directory.disk_in_view(),
         run.directory.alone(_LOCK) as is_alone,
     ):
         if not is_alone:

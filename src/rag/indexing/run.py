@@ -7,7 +7,7 @@ run begins with that. On a server, where it may have changed points, that writes
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -34,7 +34,7 @@ from rag.indexing.changes import Changes, find_changes, record_found
 from rag.indexing.note_reader import NoteChunk, NoteReader, ReadNote, failed_row
 from rag.indexing.reports import Progress, RunReport, VaultReport, unseen
 from rag.stores import open_directory
-from rag.support.disk_space import disk_in_view, is_of_full_disk
+from rag.support.disk_space import is_of_full_disk
 from rag.support.pipeline_parts import own_errors, store_of
 from rag.vault.discovery import NoteFile, Scan
 
@@ -81,12 +81,11 @@ class IndexRun:
         self._rebuild, self._wait = rebuild, wait
         self._is_on_server = bool(config.store.url)
         self._requested: dict[str, tuple[Path, bool]] = {}  # vault -> folder, prune
-        self._size = 0  # bytes of the notes that were to be written
 
     # -- opening and closing -----------------------------------------------------------
 
     def __enter__(self) -> Self:
-        with self.disk_in_view():
+        with self.directory.disk_in_view():
             self._open(self._rebuild, self._wait)
         return self
 
@@ -94,7 +93,7 @@ class IndexRun:
         """Release everything; what was written stays."""
         if self.is_open:
             self.is_open = False
-            with self.disk_in_view():
+            with self.directory.disk_in_view():
                 self._resources.close()
 
     def _open(self, rebuild: bool, wait: bool, brief: bool = False) -> None:
@@ -128,19 +127,10 @@ class IndexRun:
         self._open(rebuild=False, wait=True, brief=True)
         self.prepare()
 
-    def disk_in_view(self) -> AbstractContextManager[None]:
-        """Say of what fails on a full disk that the disk is full."""
-
-        def need() -> int:
-            self.directory.clear_unfinished()  # which no run goes on with
-            return self.directory.room_to_write(self._size)
-
-        return disk_in_view(self.directory.path, need)
-
     def _attempt(self, step: Callable[[], T]) -> T:
         """Take a step; where the engine or SQLite fails on what is there, make the index anew and
         take it once more."""
-        with self.disk_in_view():
+        with self.directory.disk_in_view():
             try:
                 return step()
             except _DAMAGE as error:
@@ -276,7 +266,7 @@ class IndexRun:
         self, vault: str, root: Path, prune: bool, progress: Progress | None, scan: Scan | None
     ) -> VaultReport:
         changes = find_changes(self.manifest, vault, root, self.config, prune, scan)
-        self._size += sum(file.size for file in (*changes.added, *changes.changed))
+        self.directory.notes_size += sum(file.size for file in (*changes.added, *changes.changed))
         if changes or self._is_on_server:
             manifest = self.manifest
             self.prepare()
@@ -316,7 +306,7 @@ class IndexRun:
 
     def remove_vault(self, vault: str) -> int:
         """Take a vault's notes out of the index and return how many there were."""
-        with self.disk_in_view():
+        with self.directory.disk_in_view():
             self._requested.pop(vault, None)
             self._settled.add(vault)
             paths = list(self.manifest.stats(vault))

@@ -35,7 +35,6 @@ from rag.exceptions import IndexUnavailableError, LockedError, UsageError
 from rag.index.frequencies import FREQUENCIES
 from rag.index.snapshots import MANIFEST, POINTS, SERVER, IndexDirectory
 from rag.stores.server.rest import RestClient
-from rag.support.disk_space import RESERVE, disk_in_view
 from rag.support.files import changing, claim_data_folder, read_file, replace_durably
 from rag.support.http_transport import brief
 
@@ -407,7 +406,7 @@ def _fetch(catalog: Catalog, head: Head, directory: IndexDirectory) -> None:
     if Head.read(directory.path) is None:  # without it a folder without points is none
         Head(head.index).write(directory.path)
     try:
-        with disk_in_view(directory.path, lambda: RESERVE):
+        with directory.disk_in_view():
             directory.clear_work()
             catalog.fetch(head, directory.work)
         directory.publish(max(directory.newest() + 1, head.revision), head.points)
