@@ -11,8 +11,9 @@ from machines import Machine, change_head
 from qdrant_server import QdrantServer
 from rag.app.requests import SyncRequest
 from rag.app.sync import sync
+from rag.app.vaults import add_vault
 from rag.config import RAGConfig, StoreConfig
-from rag.exceptions import IndexingError, LockedError
+from rag.exceptions import IndexingError, LockedError, UsageError
 from rag.indexing.reports import RunReport
 from rag.indexing.run import IndexRun
 from rag.indexing.server import take_over
@@ -131,6 +132,13 @@ def test_a_folder_that_is_not_here_keeps_the_index_as_it_is(desk, laptop, folder
     with pytest.raises(IndexingError, match="vault 'work' cannot be read as before"):
         index(laptop, take_over=True)
     assert Machine(laptop).head().unfinished
+
+
+def test_another_machine_registers_no_vault(desk, laptop, folder, write_notes):
+    index(desk, folder)
+    with pytest.raises(UsageError, match="writes this index"):
+        add_vault(laptop, write_notes("more", {"a.md": "a"}))
+    assert not (laptop.data_dir / "vaults.json").exists()
 
 
 # -- while a run goes on ---------------------------------------------------------------

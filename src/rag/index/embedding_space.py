@@ -111,10 +111,10 @@ def maker(embedded: Embedded | None) -> str:
     return (embedded.space.provider or "ollama") if embedded and embedded.embedded else ""
 
 
-def record_embedded(manifest: Manifest, embedded: Embedded | None) -> None:
+def record_embedded(manifest: Manifest, embedded: Embedded) -> None:
     """Write down what the index holds."""
-    facts = asdict(embedded) if embedded else {}
-    manifest.set(**{_KEY: json.dumps({**facts.pop("space", {}), **facts}, ensure_ascii=False)})
+    facts = asdict(embedded)
+    manifest.set(**{_KEY: json.dumps(facts.pop("space") | facts, ensure_ascii=False)})
 
 
 def may_lack_embeddings(

@@ -349,7 +349,7 @@ class IndexDirectory:
         return disk_usage(self.path / (self.current() or self.work.name), is_fixed)
 
     def room_to_write(self) -> int:
-        """Return free bytes that are enough, nearly always, for the notes that are to be written."""
+        """Return free bytes that are enough, nearly always, for the notes to be written."""
         if self._lock:
             self.clear_unfinished()
         copies = 2 if self.notes_size else 1  # where notes are written, segments may be merged

@@ -435,7 +435,6 @@ class IndexRun:
             wanted = {key.id for key in {*note.row.chunks} - {*old}}
             chunks += [chunk for chunk in note.chunks if chunk.id in wanted]
             stale += {key.id for key in old} - {key.id for key in note.row.chunks}
-        self.manifest.set(**{UNEMBEDDED: "yes"})
         for start in range(0, len(chunks), _BATCH_CHUNKS):  # one note may have more
             with own_errors(IndexingError, "the indexing pipeline failed"):
                 words = write(chunks[start : start + _BATCH_CHUNKS])
@@ -540,9 +539,6 @@ class IndexRun:
         self._without_vector = 0
         embedded = read_embedded(self.manifest)
         if embedded is None or embedded.space != space:
-            # In this order: a run killed in between begins again, and never mixes two spaces.
-            self.manifest.set(**{UNEMBEDDED: "yes"})
-            record_embedded(self.manifest, None)
             self.store.drop_embeddings()
             record_embedded(self.manifest, Embedded(space))
 
