@@ -243,7 +243,7 @@ def ask(
     stream = AnswerStream(on_text, on_thinking, on_progress, on_piece)
     with store.pinned(), stream.own_errors(), own_errors(QueryError, "the search failed"):
         if asked_for == Asked.HOW_MANY and not _must_answer(pipeline):
-            from rag.qa.chosen_notes import count_stated  # few questions count
+            from rag.qa.note_questions import count_stated  # few questions count
 
             chosen_by = intent.filters if intent else filters
             if counted := count_stated(store, question, chosen_by or QueryFilters(), top_k):
