@@ -10,9 +10,10 @@ import pytest
 from haystack.dataclasses import ChatMessage
 
 from ollama_server import Reply
+from rag.clients import generate_response
 from rag.clients.chat_generators import OllamaGenerator
-from rag.clients.chat_model import ChatModel, ThinkSplitter, generate_response
-from rag.clients.http_client import Delta
+from rag.clients.dialects import OllamaClient
+from rag.clients.http_client import Delta, ThinkSplitter
 from rag.clients.protocols import Response
 from rag.clients.servers import Endpoint
 from rag.config import OllamaConfig
@@ -25,7 +26,9 @@ Settings = Callable[..., OllamaConfig]
 @pytest.fixture
 def chat(settings) -> Any:
     config = settings()
-    model = ChatModel(Endpoint("ollama", "chat", config.url, config.chat_model), config, 0.01)
+    model = OllamaClient(
+        Endpoint("ollama", "chat", config.url, config.chat_model), config, backoff=0.01
+    )
     yield model
     model.close()
 
@@ -62,7 +65,7 @@ def test_the_counts_and_the_reason_of_the_end(server, chat):
 
 
 def test_reasoning_is_asked_for_and_kept_apart(server, settings):
-    chat = ChatModel(Endpoint("ollama", "chat", server.url, "qwen3"), settings())
+    chat = OllamaClient(Endpoint("ollama", "chat", server.url, "qwen3"), settings())
     server.say(Reply("Nine.", thinking="let me see"), Reply("Nine.", thinking="let me see"))
     response = chat.respond("?", think=True)
     assert (response.text, response.thinking) == ("Nine.", "let me see")
@@ -111,7 +114,7 @@ def test_half_an_answer_is_an_error_that_keeps_the_half(server, chat, kind):
     server.fail("/api/chat", kind, lines=2)
     server.say("one two three four")
     response = Response()
-    answering = chat.stream("?", response)
+    answering = chat.answer("?", response)
     with pytest.raises(UnfinishedError) as caught:
         list(answering)
     assert caught.value.partial == response.text == "one two"
@@ -129,7 +132,7 @@ def test_an_endless_answer_ends_at_the_deadline(server, chat):
 def test_an_abandoned_answer_keeps_what_had_arrived_and_stops_the_server(server, chat):
     server.fail("/api/chat", "endless", seconds=0.01)
     response = Response()
-    with closing(chat.stream("one two", response)) as answering:
+    with closing(chat.answer("one two", response)) as answering:
         assert next(answering)
     assert response.text == "one"
     deadline = time.monotonic() + 20

@@ -9,7 +9,7 @@ from haystack.dataclasses import ChatMessage, StreamingChunk
 
 from ollama_server import Model, Reply
 from openai_server import CHAT, OpenAIServer, settings
-from rag.clients.chat_model import ChatModel
+from rag.clients.dialects import OpenAIClient
 from rag.clients.factory import chat_provider
 from rag.clients.protocols import FAILURE, INTERRUPTED, RESPONSE, Response
 from rag.clients.providers import OllamaChat, OpenAIChat
@@ -36,18 +36,18 @@ def server() -> Iterator[OpenAIServer]:
         yield running
 
 
-def chat_model(config: ModelsConfig) -> ChatModel:
-    return ChatModel(endpoints("openai", "chat", config)[0], config.ollama, backoff=0.01)
+def chat_model(config: ModelsConfig) -> OpenAIClient:
+    return OpenAIClient(endpoints("openai", "chat", config)[0], config.ollama, backoff=0.01)
 
 
 @pytest.fixture
-def chat(server) -> Iterator[ChatModel]:
+def chat(server) -> Iterator[OpenAIClient]:
     model = chat_model(settings(server.url))
     yield model
     model.close()
 
 
-def say(chat: ChatModel, text: str = "When?", **arguments: Any) -> Any:
+def say(chat: OpenAIClient, text: str = "When?", **arguments: Any) -> Any:
     return chat.respond([{"role": "user", "content": text}], **arguments)
 
 
@@ -174,7 +174,7 @@ def test_a_stream_that_is_cut_keeps_what_came_and_says_so(server, chat, kind):
     server.say(Reply(chunks=["one ", "two ", "three", " four"]))
     server.fail(CHAT, kind, lines=4)
     response = Response()
-    answering = chat.stream([{"role": "user", "content": "?"}], response)
+    answering = chat.answer([{"role": "user", "content": "?"}], response)
     with pytest.raises(UnfinishedError, match="broke off") as caught:
         list(answering)
     assert caught.value.partial == response.text == "one two three"

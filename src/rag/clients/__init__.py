@@ -8,8 +8,7 @@ from __future__ import annotations
 from rag.support.lazy_imports import lazy_names
 
 _HOMES = {
-    "rag.clients.providers": ("check_connection", "get_embedding"),
-    "rag.clients.chat_model": ("generate_response",),
+    "rag.clients.providers": ("check_connection", "generate_response", "get_embedding"),
     "rag.clients.chat_generators": ("OllamaGenerator", "OpenAIGenerator"),
     "rag.clients.protocols": ("Response",),
 }

@@ -6,7 +6,7 @@ redirections, read the environment's keys, and do not say when a prompt was cut.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from typing import Any, ClassVar
@@ -20,11 +20,11 @@ from haystack.dataclasses import (
     StreamingChunk,
 )
 
-from rag.clients.chat_model import ChatModel
+from rag.clients.dialects import connect_writer
 from rag.clients.factory import with_config
-from rag.clients.http_client import Delta
+from rag.clients.http_client import Deltas, HttpClient
 from rag.clients.protocols import FAILURE, INTERRUPTED, NO_REASONING, RESPONSE, Response
-from rag.clients.servers import OLLAMA, OPENAI, endpoints
+from rag.clients.servers import OLLAMA, OPENAI
 from rag.config import AUTO, ModelsConfig, OllamaConfig, load_config, models_config
 from rag.exceptions import RAGError
 from rag.text.token_estimate import count_tokens
@@ -62,19 +62,18 @@ class _ChatGenerator:
         self.config, self.model, self.think = config, model, think
         self.response_format, self.timeout = response_format, timeout
         self.generation_kwargs, self.keeps_failures = generation_kwargs or {}, keeps_failures
-        self._chat: ChatModel | None = None
+        self._client: HttpClient | None = None
 
     @property
-    def chat(self) -> ChatModel:
+    def client(self) -> HttpClient:
         """The connection to the model, opened on first use.
 
         :raises ConfigError: when no server or model is configured, or the key cannot be sent.
         """
-        if self._chat is None:
+        if self._client is None:
             config = models_config(self.config or load_config())
-            [server] = endpoints(self.api, "chat", config, self.model)
-            self._chat = ChatModel(server, config.ollama)
-        return self._chat
+            self._client = connect_writer(self.api, config, self.model)
+        return self._client
 
     @component.output_types(replies=list[ChatMessage])
     def run(
@@ -90,17 +89,17 @@ class _ChatGenerator:
             the answer only, if it says that it `keeps_partial`.
         :param response_format: in the place of the component's own, for this answer.
         :raises ConfigError: when no server or model is configured.
-        :raises ConnectionError: and its subclasses, as `ChatModel.stream` says.
+        :raises ConnectionError: and its subclasses, as `HttpClient.answer` says.
         """
         options = {**self.generation_kwargs, **(generation_kwargs or {})}
         most = int(options.get("num_predict") or 0)
         texts = [("user", messages)] if isinstance(messages, str) else [*map(_plain, messages)]
         think, response, meta = self.think, Response(), dict[str, Any]()
         try:
-            think = think and "thinking" in (self.chat.info.capabilities or ("thinking",))
+            think = think and "thinking" in (self.client.writer.capabilities or ("thinking",))
             if most:
                 options["num_predict"] = self._answer_length(most, texts, think)
-            answering = self.chat.stream(
+            answering = self.client.answer(
                 [{"role": role, "content": text} for role, text in texts],
                 response,
                 format=response_format or self.response_format,
@@ -121,7 +120,7 @@ class _ChatGenerator:
             meta[RESPONSE] = response if response.model else None
             meta[NO_REASONING] = self.think and not think
         # The model that was to answer, as far as it is known.
-        name = self._chat.client.endpoint.model if self._chat else self.model
+        name = self._client.endpoint.model if self._client else self.model
         meta["model"] = response.model or ("" if name == AUTO else name)
         meta |= {"finish_reason": response.finish_reason, "num_ctx": response.num_ctx}
         meta["usage"] = {
@@ -135,12 +134,15 @@ class _ChatGenerator:
         self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], tokens: int
     ) -> str:
         """Return a short reply, without reasoning and within `ollama.query_timeout`."""
-        seconds, options = self.chat.limits.query_timeout, {"temperature": 0, "num_predict": tokens}
-        return self.chat.respond(messages, format=schema, options=options, seconds=seconds).text
+        seconds, options = (
+            self.client.limits.query_timeout,
+            {"temperature": 0, "num_predict": tokens},
+        )
+        return self.client.respond(messages, format=schema, options=options, seconds=seconds).text
 
     def _receive(
         self,
-        answering: Generator[Delta, None, None],
+        answering: Deltas,
         response: Response,
         callback: StreamingCallbackT | None,
         most: int,
@@ -162,16 +164,16 @@ class _ChatGenerator:
     def _answer_length(self, most: int, texts: Sequence[tuple[str, str]], think: bool) -> int:
         """Return how many tokens an answer may have: a model with a small window writes at most a
         third of that. Reasoning is part of what a model writes: it gets all the room there is."""
-        window = self.chat.window
+        window = self.client.window
         reserve = min(most, window // 3)
         room = window - sum(count_tokens(text) for _, text in texts)
         return max(reserve, room) if think else reserve
 
     def close(self) -> None:
         """Close the connection; `run` opens it again."""
-        if self._chat is not None:
-            self._chat.close()
-            self._chat = None
+        if self._client is not None:
+            self._client.close()
+            self._client = None
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the component with its settings."""

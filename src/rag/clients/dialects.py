@@ -10,9 +10,10 @@ import re
 import sys
 import time
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from rag.clients.http_client import (
@@ -22,6 +23,7 @@ from rag.clients.http_client import (
     ChatRequest,
     Delta,
     Deltas,
+    Events,
     HttpClient,
     NothingWritten,
     Refusal,
@@ -29,9 +31,9 @@ from rag.clients.http_client import (
 )
 from rag.clients.models import can_write, full_name
 from rag.clients.protocols import ModelInfo, Response, ServerView
-from rag.clients.servers import OLLAMA, Endpoint, forget
-from rag.config import AUTO, OllamaConfig
-from rag.exceptions import ConfigError, ConnectionError, ModelError, ModelMissingError, RAGError
+from rag.clients.servers import OLLAMA, Endpoint, endpoints, forget
+from rag.config import AUTO, ModelsConfig, OllamaConfig
+from rag.exceptions import ConnectionError, ModelError, ModelMissingError, RAGError
 
 
 class OllamaClient(HttpClient):
@@ -53,18 +55,18 @@ class OllamaClient(HttpClient):
 
     def chat_body(self, asked: ChatRequest) -> dict[str, Any]:
         return {
-            "model": asked.model,
+            "model": self.writer.name,
             "messages": [*asked.messages],
             "stream": True,
             "think": asked.think,
             "truncate": False,
             "shift": False,
             "keep_alive": self.limits.keep_alive,
-            "options": {**asked.options, "num_ctx": asked.window},
+            "options": {**asked.options, "num_ctx": self.window},
             **({"format": asked.format} if asked.format else {}),
         }
 
-    def deltas(self, events: Iterable[Mapping[str, Any]], response: Response) -> Deltas:
+    def deltas(self, events: Events, response: Response) -> Deltas:
         for line in events:
             message = line.get("message") or {}
             yield Delta(message.get("content") or "", message.get("thinking") or "")
@@ -173,9 +175,9 @@ class OpenAIClient(HttpClient):
     sends_window = False
     longer = "load the model with a longer context (LM Studio: Context Length; llama.cpp: -c)"
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self._refused: set[str] = set()
+    @cached_property
+    def _refused(self) -> set[str]:
+        return set()
 
     def data_of(self, line: bytes) -> bytes:
         name, _, value = line.partition(b":")
@@ -197,7 +199,7 @@ class OpenAIClient(HttpClient):
 
     def chat_body(self, asked: ChatRequest) -> dict[str, Any]:
         body = {
-            "model": asked.model,
+            "model": self.writer.name,
             "messages": [*asked.messages],
             "stream": True,
             "stream_options": {"include_usage": True},
@@ -231,7 +233,7 @@ class OpenAIClient(HttpClient):
         self._refused.update(named[:1])
         return bool(named)
 
-    def deltas(self, events: Iterable[Mapping[str, Any]], response: Response) -> Deltas:
+    def deltas(self, events: Events, response: Response) -> Deltas:
         # The end is told by `[DONE]` or by a `finish_reason`; counts come between, if at all.
         usage: Mapping[str, Any] = {}
         reason, is_done, is_empty = "", False, True
@@ -351,15 +353,19 @@ Client: TypeAlias = OllamaClient | OpenAIClient
 
 
 def connect(server: Endpoint, limits: OllamaConfig, read_timeout: float | None = None) -> Client:
-    """Return a client of a server, as `HttpClient` describes it; nothing is asked yet.
+    """Return a client of a server, as `HttpClient` describes it; nothing is asked yet."""
+    kind = OllamaClient if server.api == OLLAMA else OpenAIClient
+    return kind(server, limits, read_timeout)
 
-    :raises ConfigError: also when Ollama is switched off.
+
+def connect_writer(api: str, config: ModelsConfig, model: str = "") -> Client:
+    """Return a client of the server that runs the chat model, the configured one or another.
+
+    :raises ConfigError: when no server or model is configured, or the key cannot be sent.
     """
-    if server.api != OLLAMA:
-        return OpenAIClient(server, limits, read_timeout)
-    if not limits.enabled:
-        raise ConfigError("Ollama is switched off", hint="Set ollama.enabled = true.")
-    return OllamaClient(server, limits, read_timeout)
+    [server] = endpoints(api, "chat", config, model)
+    server.check()
+    return connect(server, config.ollama)
 
 
 def look_at(server: Endpoint, limits: OllamaConfig, seconds: float) -> ServerView:
@@ -370,7 +376,7 @@ def look_at(server: Endpoint, limits: OllamaConfig, seconds: float) -> ServerVie
     view, started = ServerView(server.api, server.url), time.monotonic()
     forget(server)
     try:
-        if not server.url:
+        if server.is_off or not server.url:
             server.check()
         with closing(connect(server, limits, limits.query_timeout)) as client:
             view.version, view.models = client.look(seconds)

@@ -12,14 +12,18 @@ import builtins
 import json
 import re
 import socket
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from enum import Enum
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import httpx
 from pydantic_core import from_json
 
+from rag.clients.protocols import ModelInfo, Response
 from rag.clients.servers import OLLAMA, Endpoint, check_answers
 from rag.config import OllamaConfig
 from rag.config.servers import are_addresses
@@ -31,6 +35,7 @@ from rag.exceptions import (
     ModelMissingError,
     RAGError,
     TooLongError,
+    UnfinishedError,
 )
 from rag.support.http_transport import (
     DeadlineExceeded,
@@ -295,17 +300,9 @@ DONE = {"[DONE]": True}  # the event that ends a stream of OpenAI's API
 _LARGEST = 64 << 20  # bytes of an answer
 _LONGEST_LINE = 16 << 20  # bytes of a piece of one
 _MOST_OF_AN_ERROR = 64 << 10  # bytes that are read of an answer with an error
-
-
-class ChatRequest(NamedTuple):
-    """What is asked of a chat model; see `rag.clients.chat_model.ChatModel.stream`."""
-
-    model: str
-    messages: Sequence[Mapping[str, Any]]
-    format: str | Mapping[str, Any] | None
-    think: bool
-    options: Mapping[str, Any]
-    window: int
+_OPEN, _CLOSE = "<think>", "</think>"
+Messages = str | Sequence[Mapping[str, Any]]
+Events = Iterable[Mapping[str, Any]]
 
 
 class Delta(NamedTuple):
@@ -318,25 +315,71 @@ class Delta(NamedTuple):
 Deltas = Generator[Delta, None, None]
 
 
-class HttpClient:
-    """A client of one server; it may be used by several threads at once.
+class ChatRequest(NamedTuple):
+    """What is asked of a chat model; see `HttpClient.answer`."""
 
-    Its two subclasses say what requests and replies look like: `vectors` of texts; `chat_body`,
-    what is sent to `chat_path`, and `deltas`, its events, the last of which fill in a `Response`
-    (`sends_window`: the body says how long prompt and answer may be; `longer`: what helps where a
-    prompt is too long). These raise `FAILURES`, the others our errors: `look`, `describe_embedder`,
-    `find_writer`, for `auto` the first model that writes text, and `context_of`, 0 where the server
-    does not tell. `seconds` is the longest duration of a request, of `find_writer` that of all.
+    messages: Sequence[Mapping[str, Any]]
+    format: str | Mapping[str, Any] | None
+    think: bool
+    options: Mapping[str, Any]
+
+
+class ThinkSplitter:
+    """Split a stream of text into answer and reasoning.
+
+    Servers separate the reasoning of the models they know; others begin their answer with
+    `<think>`. Only at the very beginning is it taken for a mark, so that an answer may write
+    about it. Reasoning that never ends is all reasoning.
+    """
+
+    def __init__(self) -> None:
+        self._held, self._given, self._is_answer = "", 0, False
+
+    def feed(self, text: str, is_end: bool = False) -> Delta:
+        """Return what is now certain to be answer, and what is certain to be reasoning."""
+        if self._is_answer:
+            return Delta(text)
+        self._held += text
+        begun = self._held.lstrip()
+        if not begun.startswith(_OPEN):
+            self._is_answer = is_end or not _OPEN.startswith(begun)
+            return Delta(self._held if self._is_answer else "")
+        thought, mark, answer = begun[len(_OPEN) :].partition(_CLOSE)
+        if not (mark or is_end):  # a mark may have begun
+            begun_mark = max(n for n in range(len(_CLOSE)) if thought.endswith(_CLOSE[:n]))
+            thought = thought[: len(thought) - begun_mark]
+        new, self._given = thought[self._given :], len(thought)
+        answer = answer.lstrip()  # blank lines between reasoning and answer are left out
+        self._is_answer = bool(answer)
+        return Delta(answer, new)
+
+
+class HttpClient(ABC):
+    """A client of one server and one of its models; it may be used by several threads at once.
+
+    Its two subclasses say what requests and replies look like; besides what is abstract here they
+    have `vectors` of texts, which raises `FAILURES`, and `look` and `describe_embedder`, which
+    raise errors of ours. `seconds` is the longest duration of a request.
 
     :param read_timeout: longest silence, in seconds; without it the configured one.
+    :param backoff: seconds before an answer that failed is asked for again; doubled with each.
     :raises ConfigError: when the address is none, the key cannot be sent, or the environment's
         proxy not be used.
     """
 
+    chat_path: str
+    sends_window: bool  # a request says how long prompt and answer may be
+    longer: str  # what helps where a prompt is too long
+
     def __init__(
-        self, endpoint: Endpoint, limits: OllamaConfig, read_timeout: float | None = None
+        self,
+        endpoint: Endpoint,
+        limits: OllamaConfig,
+        read_timeout: float | None = None,
+        backoff: float = 0.5,
     ) -> None:
         self.endpoint, self.url, self.limits = endpoint, endpoint.url, limits
+        self.backoff = backoff
         if not are_addresses(self.url, 1, 1):
             what = f"{self.url!r} is not an address such as http://localhost:11434"
             raise ConfigError(what, hint=SHOW_SETTINGS)
@@ -407,7 +450,125 @@ class HttpClient:
                 if data:
                     yield self._object(data)
 
-    # -- what one of the APIs has otherwise ------------------------------------------------
+    # -- answers of a chat model -----------------------------------------------------------
+
+    @cached_property
+    def writer(self) -> ModelInfo:
+        """What the server says of its chat model; it is asked once."""
+        return self.find_writer(self.limits.query_timeout)
+
+    @cached_property
+    def window(self) -> int:
+        """The tokens of prompt and answer together: what the model reads, up to the cap of the
+        settings, which holds where the server does not tell."""
+        cap = self.limits.max_context
+        return min(self.context_of(self.writer, self.limits.query_timeout) or cap, cap)
+
+    def answer(
+        self,
+        messages: Messages,
+        response: Response,
+        *,
+        format: str | Mapping[str, Any] | None = None,
+        think: bool = False,
+        options: Mapping[str, Any] | None = None,
+        seconds: float | None = None,
+    ) -> Deltas:
+        """Yield the pieces of the answer to a prompt, or to messages of `role` and `content`.
+
+        What fails before its first word is sent again, as configured; what fails later is not.
+
+        :param response: holds what has arrived so far at any time, after an error or Ctrl-C too.
+            Without a `model` the server was not asked, without a `finish_reason` it is not whole.
+        :param format: `json`, or the JSON schema that the answer must fit.
+        :param options: such as `temperature`; `num_predict` is the longest answer, in tokens.
+        :param seconds: longest duration of the whole; without it `ollama.request_timeout`.
+        :raises TooLongError: when the prompt does not fit; `UnfinishedError` when the answer breaks
+            off; another `ConnectionError` when the server cannot be asked, or lacks the model.
+        """
+        if isinstance(messages, str):
+            messages = [{"role": "user", "content": messages}]
+        window, name = self.window if self.sends_window else 0, self.writer.name
+        body = self.chat_body(ChatRequest(messages, format, think, options or {}))
+        response.num_ctx, response.model, response.server = window, name, self.url
+        started, splitter = time.monotonic(), ThinkSplitter()
+        until = started + (seconds or self.limits.request_timeout)
+        try:
+            with (
+                closing(self._events(body, until)) as events,
+                closing(self.deltas(events, response)) as deltas,
+            ):
+                for delta in deltas:
+                    text, thinking = splitter.feed(delta.text)
+                    yield from _kept(Delta(text, delta.thinking + thinking), response)
+                yield from _kept(splitter.feed("", is_end=True), response)
+        except FAILURES as error:
+            trouble = explain(error, self.endpoint, name)
+            if trouble.blame is Blame.LENGTH:
+                longest = f"the {window} tokens of " if window else ""
+                raise TooLongError(
+                    f"the prompt is longer than {longest}{name} at {self.url}",
+                    self.url,
+                    details=trouble.error.details,
+                    hint=f"Lower ask.top_k, or {self.longer}.",
+                ) from error
+            if not (response.text or response.thinking):
+                raise trouble.error  # noqa: B904 - it has its cause
+            raise _unfinished(response, str(trouble.error), trouble.error.hint) from error
+        finally:
+            response.seconds = time.monotonic() - started
+        if not response.finish_reason:
+            hint = f"Ask again. {self.endpoint.log} if it happens again."
+            raise _unfinished(response, "ended without saying that it is complete", hint)
+
+    def respond(
+        self, messages: Messages, on_delta: Callable[[Delta], Any] | None = None, **arguments: Any
+    ) -> Response:
+        """Return the whole answer; the arguments and errors are those of `answer`."""
+        response = Response()
+        for delta in self.answer(messages, response, **arguments):
+            if on_delta:
+                on_delta(delta)
+        return response
+
+    def _events(
+        self, body: Mapping[str, Any], until: float
+    ) -> Generator[dict[str, Any], None, None]:
+        """Yield what the server streams; a request that fails before that is sent again."""
+        for attempt in range(self.limits.retries + 1):
+            is_begun = False
+            try:
+                for event in self.stream(self.chat_path, body, until - time.monotonic()):
+                    is_begun = True
+                    yield event
+                return
+            except FAILURES as error:
+                trouble = explain(error, self.endpoint)
+                pause = max(self.backoff * 2**attempt, trouble.wait)
+                is_late = pause > min(LONGEST_WAIT, until - time.monotonic())
+                may_pass = trouble.blame in (Blame.BUSY, Blame.UNCLEAR)
+                if is_begun or is_late or attempt == self.limits.retries or not may_pass:
+                    raise
+            time.sleep(pause)
+
+    # -- what each API has otherwise -------------------------------------------------------
+
+    @abstractmethod
+    def chat_body(self, asked: ChatRequest) -> dict[str, Any]:
+        """Return what is sent to `chat_path`."""
+
+    @abstractmethod
+    def deltas(self, events: Events, response: Response) -> Deltas:
+        """Yield the pieces of an answer; what is said at its end goes into `response`."""
+
+    @abstractmethod
+    def find_writer(self, seconds: float) -> ModelInfo:
+        """Return the chat model, for `auto` the first that writes text; in so many seconds in all,
+        or an error of ours."""
+
+    @abstractmethod
+    def context_of(self, model: ModelInfo, seconds: float) -> int:
+        """Return how many tokens a model reads; 0 where the server does not tell."""
 
     def data_of(self, line: bytes) -> bytes:
         """Return the JSON in a line of a stream; empty for one that is there for other reasons."""
@@ -456,6 +617,19 @@ class HttpClient:
         if answer.get("error"):
             raise refusal_of(answer, str(answer["error"]), self._key)
         return answer
+
+
+def _kept(delta: Delta, response: Response) -> Iterator[Delta]:
+    """Yield a piece of an answer that holds anything, and add it to what has arrived."""
+    response.text += delta.text
+    response.thinking += delta.thinking
+    if any(delta):
+        yield delta
+
+
+def _unfinished(response: Response, why: str, hint: str) -> UnfinishedError:
+    what = f"the answer of {response.model} broke off"
+    return UnfinishedError(what, response.server, details=why, hint=hint, partial=response.text)
 
 
 def _beginning(response: httpx.Response, most: int, cut: bool = False) -> bytes:

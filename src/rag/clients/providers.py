@@ -31,13 +31,13 @@ from rag.clients.servers import (
     ollama_settings,
 )
 from rag.config import AUTO, ModelsConfig, OllamaConfig, RAGConfig
-from rag.exceptions import ConfigError, ConnectionError, ModelError, ModelMissingError, RAGError
+from rag.exceptions import ConnectionError, ModelError, ModelMissingError, RAGError
 from rag.support.vector_digest import TEXTS, digest_of
 
 if TYPE_CHECKING:
     from rag.clients.batch_embedder import BatchEmbedder
-    from rag.clients.chat_model import ChatModel
     from rag.clients.dialects import Client
+    from rag.clients.http_client import Delta, Messages
 
 Answer = TypeVar("Answer")
 
@@ -71,19 +71,14 @@ class _Servers(ModelProvider):
 
     @property
     def is_off(self) -> bool:
-        if self.api == OLLAMA:
-            return not self.config.ollama.enabled
-        return not self.endpoints[0].url
+        server = self.endpoints[0]
+        return server.is_off or not server.url
 
     @property
     def lacking(self) -> str:
-        if self.api == OLLAMA and self.is_off:
-            return "Ollama, which is switched off"
         return self.endpoints[0].lacking
 
     def check_configured(self) -> None:
-        if self.api == OLLAMA and self.is_off:
-            raise ConfigError("Ollama is switched off (ollama.enabled)", hint="See `rag doctor`.")
         self.endpoints[0].check()
 
     def check_listening(self) -> None:
@@ -91,7 +86,7 @@ class _Servers(ModelProvider):
         check_listening(self.endpoints)
 
     def survey(self) -> list[ServerView]:
-        if self.api == OLLAMA and self.is_off:
+        if self.endpoints[0].is_off:
             return [ServerView(self.api, self.config.ollama.url, is_off=True)]
         wanted: list[Endpoint] = []
         if self.config.embedding.provider == self.api:
@@ -206,6 +201,7 @@ class _Embeddings(_Servers, EmbeddingProvider):
         failure: ConnectionError | None = None
         for server in self.endpoints:
             try:
+                server.check()
                 with closing(connect(server, self.config.ollama)) as client:
                     return ask(client)
             except ConnectionError as error:
@@ -286,13 +282,17 @@ class _Chat(_Servers, ChatProvider):
     def find_chat_model(self, deadline: float) -> str:
         self.check_listening()
         config = replace(self.config, ollama=_limited(self.config, deadline))
-        with closing(self._chat_model(config)) as chat:
-            return chat.info.name
+        from rag.clients.dialects import connect_writer
+
+        with closing(connect_writer(self.api, config)) as client:
+            return client.writer.name
 
     def context_window(self, model: str = "") -> int:
+        from rag.clients.dialects import connect_writer
+
         try:
-            with closing(self._chat_model(self.config, model)) as chat:
-                return chat.window
+            with closing(connect_writer(self.api, self.config, model)) as client:
+                return client.window
         except RAGError:  # another generator may answer, which does without the server
             return super().context_window(model)
 
@@ -312,12 +312,6 @@ class _Chat(_Servers, ChatProvider):
         if self.api == OLLAMA:
             return OllamaGenerator(config.ollama, *arguments, **more)
         return OpenAIGenerator(config, *arguments, **more)
-
-    def _chat_model(self, config: ModelsConfig, model: str = "") -> ChatModel:
-        from rag.clients.chat_model import ChatModel
-
-        [server] = endpoints(self.api, "chat", config, model)
-        return ChatModel(server, config.ollama)
 
 
 class OllamaEmbeddings(_Embeddings):
@@ -356,6 +350,27 @@ def get_embedding(text: str, config: OllamaConfig | RAGConfig | None = None) -> 
         return vector
 
 
+def generate_response(
+    prompt: Messages,
+    config: OllamaConfig | RAGConfig | None = None,
+    *,
+    model: str = "",
+    on_delta: Callable[[Delta], Any] | None = None,
+    **arguments: Any,
+) -> str:
+    """Return the answer of Ollama's configured chat model to a prompt, without its reasoning.
+
+    :param on_delta: called with each piece as it arrives.
+    :param arguments: `format`, `think`, `options` and `seconds` of `HttpClient.answer`.
+    :raises ConfigError: when no chat model is configured; else as `HttpClient.answer`.
+    """
+    from rag.clients.dialects import connect_writer
+
+    settings = ModelsConfig(ollama=ollama_settings(config))
+    with closing(connect_writer(OLLAMA, settings, model)) as client:
+        return client.respond(prompt, on_delta, **arguments).text
+
+
 def check_connection(
     server: str | OllamaConfig | RAGConfig | None = None, wanted: Sequence[str] = ()
 ) -> ServerView:
@@ -384,7 +399,7 @@ def _check_server(url: str, config: OllamaConfig, wanted: Sequence[str]) -> Serv
     from rag.clients.dialects import look_at
     from rag.clients.http_client import missing
 
-    server = Endpoint(OLLAMA, "embedding", url)
+    server = Endpoint(OLLAMA, "embedding", url, is_off=not config.enabled)
     view = look_at(server, config, config.query_timeout)
     if view.ok:
         present = {*map(full_name, view.models)}

@@ -33,6 +33,7 @@ class Endpoint:
     :param section: what it is for: `embedding` or `chat`.
     :param url: the address, for OpenAI's API with its version (`/v1`) or without.
     :param variable: the environment variable that holds the key, or empty.
+    :param is_off: the settings forbid to ask it.
     """
 
     api: str
@@ -40,6 +41,7 @@ class Endpoint:
     url: str
     model: str = ""
     variable: str = ""
+    is_off: bool = False
 
     @property
     def url_setting(self) -> str:
@@ -90,12 +92,16 @@ class Endpoint:
     @property
     def lacking(self) -> str:
         """What there must be before there is a model to ask, in words; empty when it is there."""
+        if self.is_off:
+            return "Ollama, which is switched off"
         if not self.url:
             return f"a server: set {self.url_setting}"
         return "" if self.model else f"a model: set {self.model_setting}"
 
     def check(self) -> None:
-        """Raise a `ConfigError` when there is no server or no model."""
+        """Raise a `ConfigError` when there is no server or no model, or none is to be asked."""
+        if self.is_off:
+            raise ConfigError("Ollama is switched off (ollama.enabled)", hint="See `rag doctor`.")
         if self.lacking:
             what = f"{self.section} model" if self.url else "server"
             hint = f"Set {self.url_setting} and {self.model_setting}."
@@ -111,10 +117,10 @@ def endpoints(api: str, section: str, config: ModelsConfig, model: str = "") -> 
     if api == OPENAI:
         chosen = config.embedding if section == "embedding" else config.chat
         return [Endpoint(api, section, chosen.url, model or chosen.model, chosen.api_key)]
-    if section == "embedding":
-        name = model or ollama.embedding_model
-        return [Endpoint(api, section, url, name) for url in ollama.embedding_urls]
-    return [Endpoint(api, section, ollama.local_url, model or ollama.chat_model)]
+    is_embedding, is_off = section == "embedding", not ollama.enabled
+    name = model or (ollama.embedding_model if is_embedding else ollama.chat_model)
+    urls = ollama.embedding_urls if is_embedding else [ollama.local_url]
+    return [Endpoint(api, section, url, name, is_off=is_off) for url in urls]
 
 
 def ollama_settings(config: OllamaConfig | RAGConfig | None) -> OllamaConfig:
