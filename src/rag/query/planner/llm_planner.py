@@ -38,7 +38,6 @@ from rag.query.llm import (
 )
 from rag.query.models import QueryBundle, as_bundle
 from rag.query.planner.names import (
-    ENGINE,
     SCORERS,
     Catalogue,
     StaticCatalogue,
@@ -256,7 +255,7 @@ _PARAMETERS: dict[str, Any] = {
             "description": "what to compare them with; left out: all names of the index",
         },
         "limit": {"type": "integer", "description": "how many matches"},
-        "scorer": {"type": "string", "enum": list(SCORERS) or ["WRatio"]},
+        "scorer": {"type": "string", "enum": list(SCORERS)},
     },
     "required": ["query"],
 }
@@ -290,7 +289,7 @@ def similarity_tool(catalogue: Catalogue, max_candidates: int = 8) -> Tool:
             {"value": value, "score": score} | ({"kind": kinds[value]} if value in kinds else {})
             for value, score in similar
         ]
-        return {"engine": ENGINE, "matches": matches}
+        return {"engine": "rapidfuzz", "matches": matches}
 
     return Tool(
         "rapidfuzz_similarity",

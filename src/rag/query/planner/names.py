@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
 from functools import cached_property
 from hashlib import sha256
 from itertools import islice
 from typing import NamedTuple, Protocol, runtime_checkable
+
+from rapidfuzz import fuzz, process
 
 from rag.query.planner.plan import Named
 from rag.query.planner.query_text import HIDDEN, TAKEN, NormalizedQuery
@@ -66,7 +67,7 @@ class Resolver:
         """Return the vault that words name."""
         key = name_key(words)[:_LONGEST_NAME]
         also = name_key(self._also["vault"].get(key.strip("/ #\"'"), ""))
-        return self._vaults.find(words, key, also, alike, _ALIKE_FEW)
+        return self._vaults.find(key, also, alike, _ALIKE_FEW)
 
     def title(self, words: str, *, alike: bool = False) -> str:
         """Return the title of the note that words name."""
@@ -87,7 +88,7 @@ class Resolver:
         """Return what a field holds that words name."""
         if field not in self._values:
             self._values[field] = _Names(self.catalogue.values(field))
-        return self._values[field].find(words, name_key(words)[:_LONGEST_NAME], "", alike)
+        return self._values[field].find(name_key(words)[:_LONGEST_NAME], "", alike)
 
     @cached_property
     def _vaults(self) -> _Names:
@@ -125,8 +126,6 @@ class Resolver:
 def _bare(key: str) -> str:
     """Return a name without what sets words apart, and without a plural's end."""
     text = key.translate(_SEPARATORS) or key
-    if len(text) > 4 and text.endswith("ies"):
-        return text[:-3] + "y"
     if len(text) > 3 and text.endswith("s") and not text.endswith(("ss", "us", "is")):
         return text[:-1]
     return text
@@ -136,14 +135,13 @@ class _Names:
     """A few names, by their normal form and by their letters alone; of several the first."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        self._names = frozenset(names)
         self._by_key = {name_key(name): name for name in reversed(names)}
         self._by_letters = {_bare(key): name for key, name in self._by_key.items()}
 
-    def find(self, words: str, key: str, also: str, alike: bool, least: float = _ALIKE) -> str:
-        """Return the name of `words`, whose normal form is `key`, or that of other words."""
-        if not key or words in self._names:
-            return words if key else ""
+    def find(self, key: str, also: str, alike: bool, least: float = _ALIKE) -> str:
+        """Return the name of words in normal form, or that of others."""
+        if not key:
+            return ""
         name = self._by_key.get(key) or self._by_key.get(also) or self._by_letters.get(_bare(key))
         near = _alike(key, list(self._by_key), least) if alike and not name else ""
         return name or (self._by_key[near] if near else "")
@@ -269,8 +267,6 @@ def _ends(text: str, at: int, stops: frozenset[str], most: int) -> Iterator[int]
             yield end
             return
         yield end
-        if not text.startswith(" ", word.end()):
-            return
         at = _skip(text, word.end())
 
 
@@ -293,8 +289,6 @@ def _starts(text: str, at: int, stops: frozenset[str]) -> Iterator[int]:
         at = start
         while at > limit and text[at - 1] == " ":
             at -= 1
-        if at == start:
-            return
 
 
 MOST = 64  # names in a list
@@ -388,20 +382,13 @@ def backward(
     return listed
 
 
-try:
-    from rapidfuzz import fuzz, process
-except ImportError:  # difflib knows one way to compare, whatever scorer is asked for
-    ENGINE = "difflib"
-    SCORERS: dict[str, Callable[..., float]] = {}
-else:
-    ENGINE = "rapidfuzz"
-    SCORERS = {
-        "WRatio": fuzz.WRatio,
-        "ratio": fuzz.ratio,
-        "partial_ratio": fuzz.partial_ratio,
-        "token_sort_ratio": fuzz.token_sort_ratio,
-        "token_set_ratio": fuzz.token_set_ratio,
-    }
+SCORERS: dict[str, Callable[..., float]] = {
+    "WRatio": fuzz.WRatio,
+    "ratio": fuzz.ratio,
+    "partial_ratio": fuzz.partial_ratio,
+    "token_sort_ratio": fuzz.token_sort_ratio,
+    "token_set_ratio": fuzz.token_set_ratio,
+}
 
 
 @runtime_checkable
@@ -511,15 +498,9 @@ def best_matches(
     """
     if limit < 1 or not choices:
         return []
-    wanted = query if keyed else name_key(query)
-    if SCORERS:
-        scorer = scorer if scorer in SCORERS else "WRatio"
-        normal, compare = None if keyed else name_key, SCORERS[scorer]
-        matches = process.extract(
-            wanted, choices, scorer=compare, processor=normal, limit=limit, score_cutoff=cutoff
-        )
-        return [Match(value, round(score, 2)) for value, score, _ in matches]
-    ratios = (SequenceMatcher(None, name_key(choice), wanted).ratio() for choice in choices)
-    alike = [Match(c, round(100 * ratio, 2)) for c, ratio in zip(choices, ratios, strict=True)]
-    likely = (match for match in alike if match.score >= cutoff)
-    return sorted(likely, key=lambda match: -match.score)[:limit]
+    wanted, normal = (query, None) if keyed else (name_key(query), name_key)
+    compare = SCORERS.get(scorer, fuzz.WRatio)
+    matches = process.extract(
+        wanted, choices, scorer=compare, processor=normal, limit=limit, score_cutoff=cutoff
+    )
+    return [Match(value, round(score, 2)) for value, score, _ in matches]

@@ -37,11 +37,7 @@ class NormalizedQuery:
     def __init__(self, query: str) -> None:
         self.query = query
         head = query[:EXAMINED]
-        self._at: range | list[int]
-        if head.isascii():
-            text, self._at = head.lower(), range(len(head) + 1)
-        else:
-            text, self._at = _normalized(head)
+        text, self._at = _normalized(head)
         self.rest = query[EXAMINED:]
         # Lower case, each control character and white space a space; `open` has `TAKEN` and
         # `HIDDEN` where nothing is left to read.
@@ -172,8 +168,7 @@ def residual_text(normalized: NormalizedQuery) -> str:
     pieces: list[tuple[int, int]] = []
     at = 0
     for start, end in [*gaps, (len(text), len(text))]:
-        if start > at or start == len(text):
-            pieces.append(_peeled(text, at, start))
+        pieces.append(_peeled(text, at, max(at, start)))
         at = max(at, end)
     kept = [(start, end) for start, end in pieces if start < end]
     rest = normalized.rest
@@ -202,14 +197,9 @@ def _begin(text: str, start: int, end: int) -> int:
             start = begins.end()
         else:
             follows = [_JA_FOLLOWS]
-    while start < end:
-        if text[start] == " ":
-            start += 1
-        elif follow := next(filter(None, (p.match(text, start, end) for p in follows)), None):
-            start = follow.end()
-        else:
-            break
-    return start
+    while follow := next(filter(None, (p.match(text, start, end) for p in follows)), None):
+        start = follow.end()
+    return start + len(text[start:end]) - len(text[start:end].lstrip(" "))
 
 
 def _end(text: str, start: int, end: int) -> int:
