@@ -262,7 +262,7 @@ def ask(
             )
 
         tries = attempts(question, filters, mode, keep_mode, intent)
-        outcome = run_attempts(store, tries, run)
+        outcome = run_attempts(tries, run)
         output, retrieval = outcome.outputs, outcome.retrieval
         response = to_response(outcome, question, output[ANSWER]["results"])
         ids = [result.chunk for result in response.results]

@@ -8,20 +8,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag.config import RAGConfig
 from rag.exceptions import ConfigError, ConnectionError, IndexUnavailableError, QueryError
-from rag.index.searchable_text import lexical_parts
 from rag.query.planner.words import may_filter
 from rag.query.syntax import MAX_LENGTH, condition_spans
 from rag.search.results import NearWord, QueryFilters, SearchMode
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.support.pipeline_parts import own_errors
-from rag.text.bm25 import content_terms
-from rag.text.matches import STEMMED, find_matches
 from rag.text.messages import without_halves
 from rag.text.tokenizer import normalize
 
 if TYPE_CHECKING:
     from rag.search.planned_query import Intent
-    from rag.search.query import Hit, Retrieval
+    from rag.search.query import Retrieval
 
 LOADER, RERANKER = "loader", "reranker"  # components that give the retrieval
 
@@ -150,9 +147,7 @@ def attempts(
         yield Attempt(again, otherwise, _NOTICES["listed"], relaxed=True)
 
 
-def run_attempts(
-    store: BaseDocumentStore, attempts: Iterable[Attempt], run: Callable[[Attempt], dict[str, Any]]
-) -> Outcome:
+def run_attempts(attempts: Iterable[Attempt], run: Callable[[Attempt], dict[str, Any]]) -> Outcome:
     """Run attempts, one after the other, until one finds something; where meaning alone was only
     understood and cannot be searched, in the usual mode.
 
@@ -175,28 +170,12 @@ def run_attempts(
         query, hits = retrieval.query, retrieval.hits
         outcome = Outcome(outputs, retrieval, attempt, notices, missing)
         if attempt.whole:
-            is_whole = not (query.missing or query.corrections)
-            if not (is_whole and _holds_all(store, hits, query.text)):
+            # A note that scores as one does that holds each word once.
+            is_whole = any(hit.score >= query.full for hit in hits)
+            if query.missing or query.corrections or not is_whole:
                 continue
         missing = missing if attempt.inputs.get("lists") else query.missing
         outcome = outcome._replace(missing=missing)
         if hits:
             break
     return outcome
-
-
-def _holds_all(store: BaseDocumentStore, hits: Iterable[Hit], query: str) -> bool:
-    """Return whether any of the notes that were found holds all words of a query (without
-    conditions and question words), in any form that the index joins.
-    """
-    terms = content_terms(query)
-    for hit in hits:
-        documents = store.get_documents([part.id for part in hit.parts])
-        parts = [part for d in documents for part in lexical_parts(d.meta, d.content)]
-        text = normalize("\n".join(parts))
-        held = {match.term for match in find_matches(text, query) if match.form >= STEMMED}
-        # Of a run of ideographs, pairs are matched; those that stand alone are looked for.
-        held |= {term for term in terms if len(term) == 1 and not term.isascii() and term in text}
-        if held.issuperset(terms):
-            return True
-    return False

@@ -74,7 +74,7 @@ def search(
 
     with store.pinned(), own_errors(QueryError, "the search failed"):
         tries = attempts(query, filters, mode, keep_mode, intent, lists_time=True)
-        outcome = run_attempts(store, tries, run)
+        outcome = run_attempts(tries, run)
         retrieval, searched = outcome.retrieval, outcome.retrieval.query
         ids = [hit.id for hit in retrieval.hits]
         vectors = store.embeddings_of(ids) if searched.embedding else {}
