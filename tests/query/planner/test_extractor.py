@@ -116,7 +116,7 @@ class TestLists:
 
     @rows(
         "query, tags, excluded, vaults, missing",
-        ("notes tagged docker but not bitcoin", ["docker"], [], [], ["bitcoin"]),
+        ("notes tagged docker but not bitcoin", ["docker"], [], [], []),
         ("notes not tagged bitcoin or rust", [], ["rust"], [], ["bitcoin"]),
         ("#docker ビットコインタグを除くノート", ["docker"], [], [], ["ビットコイン"]),
         ("#bitcoin and #docker", ["docker"], [], [], ["bitcoin"]),

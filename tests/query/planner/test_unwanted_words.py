@@ -43,10 +43,9 @@ def test_other_words_after_not_stay_as_they_are(query, text):
 
 
 @rows("query", "notes tagged crypto but not bitcoin", "#crypto except bitcoin")
-def test_a_tag_that_the_index_lacks_is_reported_and_not_searched_for(query):
+def test_what_is_no_tag_is_a_word_that_is_not_wanted(query):
     read = extract(query, NOTES, today=TODAY)
-    assert (read.metadata.tags, read.text) == (["crypto"], "")
-    assert [named.words for named in read.open] == ["bitcoin"]
+    assert (read.metadata.tags, read.text, read.unwanted) == (["crypto"], "", ["-bitcoin"])
 
 
 @rows(

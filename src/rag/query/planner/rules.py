@@ -37,7 +37,7 @@ from rag.query.planner.time_windows import find_mentions, find_slot, find_time
 from rag.query.planner.words import CONCEPTS, EXAMINED, JA_NOTE, NOTE, B, E
 from rag.query.syntax import plain_words
 from rag.text.messages import without_halves
-from rag.text.scripts import KATAKANA, is_japanese
+from rag.text.scripts import is_japanese
 from rag.text.tokenizer import name_key
 
 MOST = 64  # slots of a kind that are read in a query
@@ -50,9 +50,6 @@ _TAGGED = re.compile(
 _BUT_NOT = re.compile(
     " *,? *(?:(?:and|but) +)?(?:not|except(?: +for)?|excluding|other +than) +(?:(?:for|the) +)?#?"
 )
-_CONTRASTS = re.compile(r"\b(?:but|and|except|excluding|other)\b|,")  # "python not compile" is none
-_PRONOUNS = frozenset(("those", "these", "this", "ones", "them", "anything", "everything"))
-_MOST_NOT_WANTED = 2  # words of an unknown tag after "but not": more are a remark
 _TAG_BEHIND = re.compile(
     rf"{B}(?:(?P<without>without)|with|under|having|have|has) +(?:(?:both|either) +)?"
     r"(?:the +|an? +)?$"
@@ -246,19 +243,11 @@ class SlotReader:
             self._normalized.take(start, end)
 
     def _but_not(self, at: int) -> None:
-        """Take the tags of "…, but not X", and leave those that the index lacks as open slots."""
+        """Take the tags of "…, but not X"; what names none is a word that is not wanted."""
         if joint := _BUT_NOT.match(self._normalized.open, at):
             listed = forward(self._normalized, self._tags, joint.end())
             if listed.known:
-                end = listed.known[-1].end
-                self._take(at, end, listed, self._metadata.excluded_tags)
-            lacking = [] if listed.known else listed.unknown[:1]
-            words = lacking[0].words.lower().split() if lacking else [""]
-            if lacking and len(words) <= _MOST_NOT_WANTED and words[0] not in _PRONOUNS:
-                self._leave("tag", lacking[0])
-                if _CONTRASTS.search(joint[0]):
-                    # No note has such a tag, so there is nothing to leave out, and to search for.
-                    self._normalized.drop(joint.start(), lacking[0].end)
+                self._take(at, listed.known[-1].end, listed, self._metadata.excluded_tags)
 
     def _is_wanted(self, read: Read) -> bool:
         """Return whether words that name no tag were meant to: "#の使い方" speaks of the sign."""
@@ -517,11 +506,9 @@ def mentioned_fields(
 
 
 def _places(text: str, word: str) -> Iterator[tuple[int, int]]:
-    """Yield where a text holds a word: Latin letters and katakana end where others begin."""
+    """Yield where a text holds a word; Latin letters end where others begin."""
     if word in text:
-        kind = f"[{KATAKANA}]" if re.match(f"[{KATAKANA}]", word) else "[a-z0-9_]"
-        before = f"(?<!{kind})" if re.match(kind, word) else ""
-        after = f"(?!{kind})" if re.search(f"{kind}$", word) else ""
+        before, after = (end if word[at].isascii() else "" for at, end in ((0, B), (-1, E)))
         yield from (m.span() for m in re.finditer(f"{before}{re.escape(word)}{after}", text))
 
 
