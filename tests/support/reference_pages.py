@@ -14,7 +14,7 @@ from textwrap import fill
 from typing import Any
 
 from rag.cli.framework.lazy_group import COMMANDS, load_command
-from rag.support.json_reports import HIDDEN, INLINE, NULLABLE, OPTIONAL, mark_of
+from rag.support.json_reports import INLINE, NULLABLE, OPTIONAL, mark_of, written_fields
 from rag.web.openapi import class_named
 
 _COMMANDS_HEAD = """# Commands
@@ -195,15 +195,14 @@ class _Page:
                 type_ = self._type(_annotations(kind).get(name, ""), kind)
                 yield _line(name, type_, texts.get(name, ""))
             return
-        for each in fields(kind):
-            mark = mark_of(each)
+        for name, each, mark in written_fields(kind):
             if mark == INLINE:
                 whether = "" if each.default is not None else ", where there is one"
                 inner = self._type(str(each.type), kind).removesuffix(" or null")
                 yield f"all of {inner}{whether}"
-            elif mark != HIDDEN:
+            else:
                 type_ = self._type(str(each.type), kind, " or null" if mark == NULLABLE else "")
-                yield _line(each.name, type_, texts.get(each.name, ""), "?" * (mark == OPTIONAL))
+                yield _line(name, type_, texts.get(name, ""), "?" * (mark == OPTIONAL))
 
     def _type(self, annotation: str, kind: type, more: str = "") -> str:
         """Return a type in words, with links to the types of ours in it."""

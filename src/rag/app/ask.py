@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rag.app.index_state import IndexState, check_vaults
 from rag.app.requests import AskRequest, ChatRequest, with_model
-from rag.app.results import Plan, Result, copied, plan_of, result_of, unmatched
+from rag.app.results import Plan, copied, placed, plan_of, unmatched
 from rag.app.workspace import Workspace
 from rag.qa.answer import Citation, Quote
 from rag.qa.pipeline import ask as run_ask
@@ -18,7 +18,7 @@ from rag.qa.pipeline import create_qa_pipeline
 from rag.qa.sessions import open_memory
 from rag.query.planner.words import may_ask_of_notes
 from rag.search.relaxation import intent_of, is_name
-from rag.search.results import QueryFilters
+from rag.search.results import QueryFilters, SearchResult
 from rag.support.json_reports import hidden, inline, nullable, optional
 
 if TYPE_CHECKING:
@@ -105,8 +105,8 @@ class WrittenAnswer:
     model: str = nullable()
     confidence: float
     quotes: list[Quote]
-    sources: list[Result]
-    near: list[Result] = optional(factory=list)
+    sources: list[SearchResult]
+    near: list[SearchResult] = optional(factory=list)
     notes: NotesAsked | None = optional(None)
     corrections: dict[str, str]
     notices: list[str]
@@ -234,8 +234,8 @@ def written_answer(answer: Answer, index: IndexState, think: bool) -> WrittenAns
         WrittenAnswer,
         answer,
         answer=answer.text,
-        sources=[result_of(source, index, number=n) for n, source in enumerate(answer.sources, 1)],
-        near=[result_of(hit, index) for hit in answer.near],
+        sources=[placed(source, index, number=n) for n, source in enumerate(answer.sources, 1)],
+        near=[placed(hit, index) for hit in answer.near],
         notes=notes,
         work=work,
     )

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from rag.support.file_kinds import KINDS
-from rag.support.json_reports import hidden, nullable, optional
+from rag.support.json_reports import nullable
 from rag.text.messages import brief, plural, shortened
-from rag.vault.chunking import note_id
 
 if TYPE_CHECKING:
     from rag.app.index_state import IndexState
-    from rag.app.notes.lines import Excerpt
     from rag.index.manifest import Manifest
     from rag.query.planner.plan import HyDEGeneration, MetadataExtraction, Named, TimeWindow
     from rag.search.planned_query import Intent
-    from rag.search.results import Explanation, NearWord, QueryFilters, SearchResult
+    from rag.search.results import NearWord, QueryFilters, SearchResult
 
 R = TypeVar("R")
 _LONGEST = 80  # characters of the words that are left
@@ -26,65 +24,9 @@ _MOST_VALUES = 1_000  # of a property, among which a near one is looked for
 _NEAR = 3  # tags, properties, or values of one, that are named
 
 
-@dataclass(frozen=True, kw_only=True)
-class Result:
-    """The best passage of a note that was found, in a search or as a source of an answer: what
-    `--json`, the terminal, agents and HTTP show of a `SearchResult`.
-
-    :param rank: in a search, from 1.
-    :param number: of a source, as the answer names it.
-    :param id: of the note; `rag get ID` prints it. It stays as long as the note has its path.
-    :param score: in [0, 1); 0 where notes are only listed.
-    :param scores: what the score was made from.
-    :param line: that which matches best, from 1 in the file.
-    :param line_start: the first line of `content`.
-    :param page: of a PDF, or slide, from 1.
-    :param repeated: how many lines at the head of `content` stand further up in the file: the
-        header of a long table.
-    :param duplicates: notes (`vault/path`) that are left out because they say the same.
-    :param gone: whether the file was moved or deleted since it was indexed.
-    :param found_by: the variants of the query that found it: `original`, and their labels.
-    :param explanation: what the score is the sum of, where that was asked for.
-    :param hit: the result as the engine gives it.
-    """
-
-    rank: int = optional(0)
-    number: int = optional(0)
-    score: float
-    scores: dict[str, float]
-    id: str
-    vault: str
-    path: str
-    file: str
-    title: str
-    heading: list[str]
-    line: int
-    line_start: int
-    line_end: int
-    page: int = optional(0)
-    tags: list[str]
-    created: str
-    content: str
-    repeated: int = optional(0)
-    duplicates: list[str]
-    gone: bool = optional(False)
-    found_by: list[str] = optional(factory=list)
-    explanation: Explanation | None = optional(None)
-    context: Excerpt | None = optional(None)
-    hit: SearchResult = hidden()
-
-
-def result_of(result: SearchResult, index: IndexState, **more: Any) -> Result:
-    """Return a result as schema 1 has it, with a `rank`, a `number` or a `context`."""
-    return copied(
-        Result,
-        result,
-        id=note_id(result.vault, result.file_path),
-        path=result.file_path,
-        file=str(index.file(result)),
-        hit=result,
-        **more,
-    )
+def placed(result: SearchResult, index: IndexState, **more: Any) -> SearchResult:
+    """Return a result with its file, and with a `rank`, a `number` or a `context`."""
+    return replace(result, file=str(index.file(result)), **more)
 
 
 def copied(kind: type[R], source: object, **more: Any) -> R:

@@ -12,10 +12,9 @@ from rag.app.notes.lines import excerpt_around
 from rag.app.requests import SearchRequest
 from rag.app.results import (
     Plan,
-    Result,
     copied,
+    placed,
     plan_of,
-    result_of,
     unmatched,
 )
 from rag.app.workspace import Workspace
@@ -54,7 +53,7 @@ class SearchReport:
     notices: list[str]
     corrections: dict[str, str]
     missing: list[str]
-    results: list[Result]
+    results: list[SearchResult]
     total: int
     plan: Plan | None = optional(None)
     elapsed_ms: int
@@ -100,7 +99,7 @@ def search(workspace: Workspace, request: SearchRequest) -> SearchReport:
     for rank, result in enumerate(response.results, 1):
         around = request.context
         context = None if around is None else excerpt_around(workspace, result, around)
-        results.append(result_of(result, index, rank=rank, context=context))
+        results.append(placed(result, index, rank=rank, context=context))
     return copied(
         SearchReport,
         response,

@@ -37,7 +37,6 @@ from rag.vault.markdown import PAGE_LEVEL, outline
 if TYPE_CHECKING:
     from rag.app.notes import NoteReport, Step
     from rag.app.related import RelatedNote
-    from rag.app.results import Result
     from rag.app.search import SearchReport
     from rag.app.status import StatusReport
     from rag.app.workspace import Workspace
@@ -242,9 +241,9 @@ def _page(
     return ToolResult(f"Results {skipped + 1}-{shown} for {named}.", joined(*kept, notices), tail)
 
 
-def _best(reports: list[SearchReport], is_ranked: bool) -> list[tuple[Result, str]]:
+def _best(reports: list[SearchReport], is_ranked: bool) -> list[tuple[SearchResult, str]]:
     """Return each note once, by its best result, with the words that found it."""
-    best: dict[str, tuple[Result, str]] = {}
+    best: dict[str, tuple[SearchResult, str]] = {}
     for report in reports:
         for result in report.results:
             if result.id not in best or best[result.id][0].score < result.score:
@@ -255,15 +254,15 @@ def _best(reports: list[SearchReport], is_ranked: bool) -> list[tuple[Result, st
     return hits
 
 
-def _hit(number: int, result: Result, searched: str) -> str:
+def _hit(number: int, result: SearchResult, searched: str) -> str:
     """Return a result as text; a note that is only listed stands on one line."""
-    where, facts = safe_place(result.vault, result.path), _facts(result.tags, result.created)
+    where, facts = safe_place(result.vault, result.file_path), _facts(result.tags, result.created)
     exactly = place_of(where, result.line, result.page)
     facts += ["its file is gone"] if result.gone else []
     if not any(result.scores.values()):
         return " · ".join([f"{number}. {where}", safe_name(result.title), *facts])
     heading = " › ".join(safe_name(part) for part in result.heading if part != result.title)
-    cleaned = replace(result.hit, content=clean(result.content))
+    cleaned = replace(result, content=clean(result.content))
     snippet = clean(excerpt(cleaned, searched, _PASSAGE)[0])
     lines = [f"{number}. {safe_name(result.title)}{_score(result.score)}", exactly]
     more = " · ".join(filter(None, [heading, *facts]))

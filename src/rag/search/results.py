@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from rag.config import SearchMode as SearchMode
 from rag.support.file_kinds import place_of
@@ -96,33 +96,69 @@ class Explanation:
     kept: bool = optional(False)
 
 
+@dataclass(frozen=True)
+class Excerpt:
+    """Lines of a note, of which `line_start` is the number of the first."""
+
+    line_start: int
+    lines: list[str]
+
+
 @dataclass
 class SearchResult:
-    """One result: the best chunk of a note. Lines count from 1 in the file."""
+    """The best passage of a note that was found, in a search or as a source of an answer.
+
+    :param rank: in a search, from 1.
+    :param number: of a source, as the answer names it.
+    :param score: in [0, 1); 0 where notes are only listed.
+    :param scores: what the score was made from.
+    :param id: of the note; `rag get ID` prints it. It stays as long as the note has its path.
+    :param line: that which matches best, from 1 in the file; it may be that of a property.
+    :param line_start: the first line of `content`.
+    :param page: of a PDF, or slide, from 1.
+    :param repeated: how many lines at the head of `content` stand further up in the file: the
+        header of a long table.
+    :param duplicates: notes (`vault/path`) that are left out because they say the same.
+    :param gone: whether the file was moved or deleted since it was indexed.
+    :param found_by: the variants of the query that found it: `original`, and their labels.
+    :param explanation: what the score is the sum of, where that was asked for.
+    :param position: of the chunk in its note, from 0; `chunk` is its id.
+    :param properties: of the first chunk of a note.
+    :param is_borne: words or nearness speak for it; see `rag.search.relevance`.
+    """
+
+    json_order: ClassVar[str] = (
+        "rank number score scores id vault path=file_path file title heading line line_start"
+        " line_end page tags created content repeated duplicates gone found_by explanation context"
+    )
 
     content: str
-    score: float  # in [0, 1)
+    score: float
     file_path: str
     title: str
     vault: str
     position: int
     heading: list[str] = field(default_factory=list)
-    line_start: int = 1  # of the chunk
+    line_start: int = 1
     line_end: int = 1
-    line: int = 1  # the one that matches best; it may be that of a property
-    # Lines at the head of `content` that stand further up in the file: the header of a long table.
-    repeated: int = 0
+    line: int = 1
+    repeated: int = optional(0)
     tags: list[str] = field(default_factory=list)
     created: str = ""
-    scores: dict[str, float] = field(default_factory=dict)  # what the score was made from
-    duplicates: list[str] = field(default_factory=list)  # `vault/path` of those that say the same
-    explanation: Explanation | None = None
-    found_by: list[str] = field(default_factory=list)  # `original`, and labels of variants
-    gone: bool = False  # its file was moved or deleted since it was indexed
-    properties: list[Property] = field(default_factory=list)  # of the first chunk of a note
-    chunk: str = ""  # its id
-    page: int = 0  # of a PDF, or a slide, from 1; 0 where there is none
-    is_borne: bool = True  # words or nearness speak for it; see `rag.search.relevance`
+    scores: dict[str, float] = field(default_factory=dict)
+    duplicates: list[str] = field(default_factory=list)
+    explanation: Explanation | None = optional(None)
+    found_by: list[str] = optional(factory=list)
+    gone: bool = optional(False)
+    properties: list[Property] = field(default_factory=list)
+    chunk: str = ""
+    page: int = optional(0)
+    is_borne: bool = True
+    id: str = ""
+    file: str = ""
+    rank: int = optional(0)
+    number: int = optional(0)
+    context: Excerpt | None = optional(None)
 
     def place(self, line: int = 0) -> str:
         """Return where it is: `vault/path:line`, or `vault/path, page 12`.

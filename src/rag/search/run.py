@@ -209,6 +209,7 @@ def to_result(document: Document, hit: Hit, probability: float = 0.0) -> SearchR
     if hit.rank:
         scores["retrieval_rank"] = hit.rank
     return SearchResult(
+        id=str(meta.get("file_id", "")),
         content=document.content or "",
         score=probability,
         **{name: kind(meta.get(name) or kind()) for name, kind in _FROM_META.items()},

@@ -78,19 +78,25 @@ def _plain(value: Any) -> Any:
 
 
 @cache
-def _marked_fields(kind: Any) -> list[tuple[Field[Any], str]]:
-    return [(item, mark_of(item)) for item in fields(kind)]
+def written_fields(kind: Any) -> list[tuple[str, Field[Any], str]]:
+    """Return the fields of a type of reports that are in its JSON: the name there, the field, and
+    its mark. `json_order`, if the type has one, lists them: `path=file_path` is another name."""
+    by_name = {item.name: item for item in fields(kind) if mark_of(item) != HIDDEN}
+    order: str = getattr(kind, "json_order", " ".join(by_name))
+    names = (name.partition("=") for name in order.split())
+    written = ((name, by_name[other or name]) for name, _, other in names)
+    return [(name, item, mark_of(item)) for name, item in written]
 
 
 def _members(value: Any) -> Iterator[tuple[str, Any]]:
-    for item, mark in _marked_fields(value.__class__):
+    for name, item, mark in written_fields(value.__class__):
         held = getattr(value, item.name)
-        if mark == HIDDEN or (mark == OPTIONAL and held == _default(item)):
+        if mark == OPTIONAL and held == _default(item):
             continue
         if mark == INLINE:
             yield from () if held is None else _plain(held).items()
         else:
-            yield item.name, None if mark == NULLABLE and not held else _plain(held)
+            yield name, None if mark == NULLABLE and not held else _plain(held)
 
 
 def _default(item: Field[Any]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from functools import cache
 from importlib import import_module
 from inspect import cleandoc, getsource, isclass
@@ -18,7 +18,7 @@ from pydantic.json_schema import models_json_schema
 
 from rag import __version__
 from rag.app.arguments import model_of
-from rag.support.json_reports import HIDDEN, INLINE, NULLABLE, OPTIONAL, mark_of
+from rag.support.json_reports import INLINE, NULLABLE, OPTIONAL, written_fields
 from rag.web import requests
 from rag.web.app import Operation
 
@@ -94,18 +94,16 @@ def _described(kind: type) -> str:
 def _model(kind: type) -> type[BaseModel]:
     """Return a type of reports as a model of pydantic, with the fields that its JSON has."""
     taken: dict[str, Any] = {}
-    for item in fields(kind) if is_dataclass(kind) and not hasattr(kind, "to_json") else ():
-        mark = mark_of(item)
-        if mark == HIDDEN:
-            continue
+    has_fields = is_dataclass(kind) and not hasattr(kind, "to_json")
+    for name, item, mark in written_fields(kind) if has_fields else ():
         held = eval(str(item.type), {}, _Types(sys.modules[kind.__module__]))
         may_lack = mark == OPTIONAL or (mark == INLINE and item.default is None)
         default: Any = Field(default_factory=lambda: None) if may_lack else ...
         if mark == INLINE:
             inner = next(iter(get_args(held)), held).model_fields
-            taken |= {name: (f.annotation, default if may_lack else f) for name, f in inner.items()}
+            taken |= {key: (f.annotation, default if may_lack else f) for key, f in inner.items()}
         else:
-            taken[item.name] = (held | None if mark == NULLABLE else held, default)
+            taken[name] = (held | None if mark == NULLABLE else held, default)
     return create_model(kind.__name__, __doc__=_described(kind), **taken)
 
 

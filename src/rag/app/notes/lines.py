@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import normalize
 
@@ -16,7 +16,7 @@ from rag.exceptions import RAGError
 from rag.search.components.note_ranker import newest_notes
 from rag.search.components.query_analyzer import understand
 from rag.search.filters import MODIFIED, TITLE, check_order, ordered_notes
-from rag.search.results import SearchResult
+from rag.search.results import Excerpt, SearchResult
 
 if TYPE_CHECKING:
     from rag.app.workspace import Workspace
@@ -38,14 +38,6 @@ def line_text(result: SearchResult) -> str:
     lines = own_lines(result)
     at = result.line - result.line_start
     return lines[at] if 0 <= at < len(lines) else lines[0]
-
-
-@dataclass(frozen=True)
-class Excerpt:
-    """Lines of a note, of which `line_start` is the number of the first."""
-
-    line_start: int
-    lines: list[str]
 
 
 def excerpt_around(snapshot: Workspace, result: SearchResult, around: int) -> Excerpt:

@@ -152,7 +152,7 @@ def _open(report: SearchReport, number: int, opener: str) -> None:
     if number > len(report.results):
         count = plural(len(report.results), "result")
         raise UsageError(f"there is no result {number}", hint=f"The search found {count}.")
-    hit = report.results[number - 1].hit
+    hit = report.results[number - 1]
     if hit.gone:
         raise UsageError(f"the note of result {number} is gone", hint="`rag index` forgets it.")
     link = report.index.link(hit)

@@ -14,10 +14,10 @@ from rag.exceptions import UsageError
 from rag.text.messages import plural, visible, visible_lines
 
 if TYPE_CHECKING:
-    from rag.app.results import Result
     from rag.app.search import SearchReport
+    from rag.search.results import SearchResult
 
-    R = TypeVar("R", bound=Result)
+    R = TypeVar("R", bound=SearchResult)
 
 FORMATS = ("text", "table", "json", "jsonl", "csv", "md", "lines", "paths", "paths0")
 NOTE_FORMATS = ("text", "json", "paths", "paths0")  # of other commands that name notes
@@ -102,6 +102,7 @@ def _csv(report: SearchReport, full: bool) -> str:
     for result in report.results:
         cells = {
             **vars(result),
+            "path": result.file_path,
             "score": round(result.score, 6),
             "gone": "true" if result.gone else "",
         }
@@ -113,9 +114,9 @@ def _csv(report: SearchReport, full: bool) -> str:
 
 def _markdown(report: SearchReport, full: bool) -> Iterator[str]:
     for result in report.results:
-        where = " › ".join([result.hit.place(), *result.heading[1:]])
+        where = " › ".join([result.place(), *result.heading[1:]])
         score = f" ({result.score:.2f})" if result.score else ""
-        link = f"[{_as_markdown(result.title)}]({report.index.link(result.hit)})"
+        link = f"[{_as_markdown(result.title)}]({report.index.link(result)})"
         yield f"{result.rank}. {link}{score} {_as_markdown(where)}{' (gone)' * result.gone}\n\n"
         lines = _text_of(result, report, full).split("\n")
         yield "".join(f"   > {visible_lines(line)}".rstrip() + "\n" for line in lines) + "\n"
@@ -126,22 +127,23 @@ def _as_markdown(text: str) -> str:
     return re.sub(r"([\\`*_\[\]<>#|])", r"\\\1", visible(" ".join(text.split())))
 
 
-def _text_of(result: Result, report: SearchReport, full: bool) -> str:
+def _text_of(result: SearchResult, report: SearchReport, full: bool) -> str:
     from rag.search.matching_line import excerpt
 
     if result.context:
         return "\n".join(result.context.lines)
-    return result.content if full else excerpt(result.hit, report.response.searched, _SNIPPET)[0]
+    return result.content if full else excerpt(result, report.response.searched, _SNIPPET)[0]
 
 
 def _lines(report: SearchReport, _full: bool) -> Iterator[str]:
-    from rag.app.notes.lines import Excerpt, line_text
+    from rag.app.notes.lines import line_text
+    from rag.search.results import Excerpt
 
     for number, result in enumerate(result for result in report.results if not result.gone):
         file = result.file.replace("\n", visible("\n"))
         if result.context and number:
             yield "--\n"
-        excerpt = result.context or Excerpt(result.line, [line_text(result.hit)])
+        excerpt = result.context or Excerpt(result.line, [line_text(result)])
         for line, text in enumerate(excerpt.lines, excerpt.line_start):
             mark = ":" if line == result.line else "-"
             yield f"{file}{mark}{line}{mark}{text}\n"

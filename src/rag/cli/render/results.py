@@ -18,7 +18,6 @@ from rag.text.messages import visible
 
 if TYPE_CHECKING:
     from rag.app.index_state import IndexState
-    from rag.app.results import Result
     from rag.app.search import SearchReport
     from rag.search.planned_query import Intent
 
@@ -38,7 +37,7 @@ def print_results(report: SearchReport, full: bool = False) -> None:
         if result.score:  # notes that were only filtered have none
             head.append(f"  {result.score:.2f}", style="dim")
         print_styled(console, head)
-        where = place(result.hit, report.index)
+        where = place(result, report.index)
         for part in result.heading:
             if part != result.title:
                 where.append(visible(f" › {part}"), style="dim")
@@ -55,7 +54,7 @@ def print_table(report: SearchReport) -> None:
     table = Table("#", "score", "title", "where", box=None, pad_edge=False)
     for result in report.results:
         score = f"{result.score:.2f}" if result.score else ""  # a list of notes has none
-        where = place(result.hit, report.index).append(_GONE if result.gone else "", "yellow")
+        where = place(result, report.index).append(_GONE if result.gone else "", "yellow")
         table.add_row(str(result.rank), score, visible(result.title), where)
     for column in table.columns:
         column.overflow = "fold"
@@ -82,7 +81,7 @@ def marked(text: str, spans: list[tuple[int, int]], style: str = _MATCH) -> Text
     return styled
 
 
-def _body(result: Result, query: str, full: bool, columns: int) -> Iterator[Text]:
+def _body(result: SearchResult, query: str, full: bool, columns: int) -> Iterator[Text]:
     if around := result.context:
         digits = len(str(around.line_start + len(around.lines)))
         for number, line in enumerate(around.lines, around.line_start):
@@ -94,7 +93,7 @@ def _body(result: Result, query: str, full: bool, columns: int) -> Iterator[Text
         # A Japanese character fills two columns.
         head = result.content[:400]
         is_wide = sum(char > "\u2e80" for char in head) * 2 > len(head)
-        text, spans = excerpt(result.hit, query, width // 2 if is_wide else width)
+        text, spans = excerpt(result, query, width // 2 if is_wide else width)
         if text:
             yield marked(text, spans)
 
@@ -104,7 +103,7 @@ def _line(line: str, query: str) -> Text:
     return marked(shown, match_spans(shown, query))
 
 
-def _notes(result: Result) -> Iterator[str]:
+def _notes(result: SearchResult) -> Iterator[str]:
     if result.duplicates:
         first, more = result.duplicates[:2], len(result.duplicates) - 2
         yield f"= says the same as {', '.join(first)}{f' and {more} more' if more > 0 else ''}"
