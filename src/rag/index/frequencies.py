@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
-from rag.index.manifest import open_published, open_written, transaction
+from rag.index.manifest import open_published, open_written
 from rag.text.bm25 import SparseVector
 
 _KEPT = 1024  # counts that are kept in memory: a search asks for each several times
@@ -34,7 +34,7 @@ class Frequencies:
     """
 
     def __init__(self, db: sqlite3.Connection | None = None) -> None:
-        self._db = db or sqlite3.connect(":memory:", isolation_level=None)
+        self._db = db or sqlite3.connect(":memory:")
         if db is None:
             self._db.execute(_SCHEMA)
         self._count = lru_cache(_KEPT)(self._read_count)
@@ -83,7 +83,7 @@ class Frequencies:
 
         :raises ValueError: when fewer than no chunk would have a dimension.
         """
-        with transaction(self._db):
+        with self._db:
             if rebuild:
                 self._db.execute("DELETE FROM counts")
             self._db.executemany(

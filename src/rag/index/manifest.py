@@ -14,7 +14,7 @@ import os
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
@@ -162,24 +162,13 @@ def open_published(path: Path) -> sqlite3.Connection:
 
 
 def open_written(path: Path) -> sqlite3.Connection:
-    """Open a database that this process alone writes; it is made when it is missing. Its folder is
-    synced when it is published."""
+    """Open a database that this process alone writes; it is made when it is missing. What is not
+    committed is lost; its folder is synced when it is published."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    db = sqlite3.connect(path, check_same_thread=False)
     db.execute(f"PRAGMA page_size={_PAGE}")  # of one that is made now
     db.execute("PRAGMA synchronous=OFF")
     return db
-
-
-@contextmanager
-def transaction(db: sqlite3.Connection) -> Iterator[None]:
-    """Commit what is done inside, or undo it when that fails.
-
-    :param db: a connection in autocommit mode (`isolation_level=None`).
-    """
-    with db:
-        db.execute("BEGIN IMMEDIATE")
-        yield
 
 
 # -- the manifest ---------------------------------------------------------------------
@@ -222,7 +211,7 @@ class Manifest(Closing):
     @classmethod
     def empty(cls) -> Manifest:
         """Return the manifest of an index that holds nothing, in memory."""
-        db = sqlite3.connect(":memory:", isolation_level=None)
+        db = sqlite3.connect(":memory:")
         db.executescript(_SCHEMA)
         return cls(db)
 
@@ -241,6 +230,8 @@ class Manifest(Closing):
         return cls(db)
 
     def close(self) -> None:
+        with suppress(sqlite3.ProgrammingError):  # it is closed already
+            self._db.commit()
         for db in (self._db, *self._before):
             db.close()
 
@@ -260,7 +251,7 @@ class Manifest(Closing):
 
     @property
     def revision(self) -> int:
-        """Rises with every change; the published snapshot has the number it was made at."""
+        """Rises with every snapshot, which has its number."""
         return int(self.get("revision", "0"))
 
     def vaults(self) -> dict[str, str]:
@@ -282,15 +273,10 @@ class Manifest(Closing):
         counts = self.counts().values()
         return sum(notes for notes, _ in counts), sum(chunks for _, chunks in counts)
 
-    def keep_totals(self) -> None:
-        """Remember the totals, for as long as nothing changes."""
-        notes, chunks = self.totals()
-        self.set(totals=f"{self.revision} {notes} {chunks}")
-
     def kept_totals(self) -> tuple[int, int]:
-        """Return the totals without reading all notes, where they were kept."""
-        revision, *totals = map(int, self.get("totals", "-1").split())
-        return (totals[0], totals[1]) if revision == self.revision else self.totals()
+        """Return the totals of a snapshot, which were kept when it was published."""
+        kept = self.get("totals").split()
+        return (int(kept[-2]), int(kept[-1])) if kept else self.totals()
 
     # -- notes -------------------------------------------------------------------------
 
@@ -392,41 +378,37 @@ class Manifest(Closing):
 
     def commit_write(self, rows: Iterable[NoteRow]) -> None:
         """Record what the shard now holds of these notes."""
-        with self._transaction():
-            self._store(rows)
+        self._own()
+        self._store(rows)
 
     def refresh(self, rows: Sequence[NoteRow]) -> None:
         """Record that unchanged files need no second check, if there is something to publish or
         they are many: readers need not know."""
         if not self._begin or len(rows) >= _MANY_CHECKS:
-            with self._transaction(revise=False):
-                self._store(rows)
+            self.commit_write(rows)
 
     def forget(self, vault: str, paths: Iterable[str]) -> None:
         """Drop notes whose chunks are gone from the shard."""
-        with self._transaction():
-            for path in paths:
-                self._drop(self.note_id(vault, path))
-                self._db.execute("DELETE FROM notes WHERE vault = ? AND path = ?", (vault, path))
+        self._own()
+        for path in paths:
+            self._drop(self.note_id(vault, path))
+            self._db.execute("DELETE FROM notes WHERE vault = ? AND path = ?", (vault, path))
 
     def add_words(self, words: Collection[str]) -> None:
         """Add words of the notes, those that are there already too."""
         if words:
-            with transaction(self._own()):
-                insert = "INSERT OR IGNORE INTO words VALUES (?)"
-                self._db.executemany(insert, ((word,) for word in words))
+            insert = "INSERT OR IGNORE INTO words VALUES (?)"
+            self._own().executemany(insert, ((word,) for word in words))
 
     def set_vault(self, name: str, root: str) -> None:
         """Record where a vault's notes are."""
         if self.vaults().get(name) != root:
-            with self._transaction():
-                self._db.execute("REPLACE INTO vaults VALUES (?, ?)", (name, root))
+            self._own().execute("REPLACE INTO vaults VALUES (?, ?)", (name, root))
 
     def drop_vault(self, name: str) -> None:
         """Forget a vault that has no notes any more."""
-        with self._transaction():
-            self._db.execute("DELETE FROM vaults WHERE name = ?", (name,))
-            self._db.execute("DELETE FROM meta WHERE key = ?", (_FACTS + name,))
+        self._own().execute("DELETE FROM vaults WHERE name = ?", (name,))
+        self._db.execute("DELETE FROM meta WHERE key = ?", (_FACTS + name,))
 
     def raise_revision(self, at_least: int = 0) -> int:
         """Return a new revision, above `at_least` too."""
@@ -456,13 +438,6 @@ class Manifest(Closing):
     def _drop(self, identity: str) -> None:
         for table in ("facts", "names", "links"):
             self._db.execute(f"DELETE FROM {table} WHERE id = ?", (identity,))
-
-    @contextmanager
-    def _transaction(self, revise: bool = True) -> Iterator[None]:
-        with transaction(self._own()):
-            if revise:
-                self.raise_revision()
-            yield
 
     def _own(self) -> sqlite3.Connection:
         """Return the connection to a file that this process alone writes."""

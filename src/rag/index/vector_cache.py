@@ -12,7 +12,6 @@ from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 
-from rag.index.manifest import transaction
 from rag.support.closing import Closing
 from rag.support.vector_digest import pack_vectors, unpack_vectors
 
@@ -73,14 +72,14 @@ class VectorCache(Closing):
         """Keep the vectors of some texts."""
         made_in = _key(space).hex()
         rows = [(made_in, _key(text), pack_vectors(vector)) for text, vector in vectors.items()]
-        with self._spared(), transaction(self._db):
+        with self._spared(), self._db:
             self._db.executemany(
                 "REPLACE INTO vectors (space, text, vector) VALUES (?, ?, ?)", rows
             )
 
     def trim(self, space: str, limit: int) -> None:
         """Forget the vectors of other spaces, and of this one all but the newest `limit`."""
-        with self._spared(), transaction(self._db):
+        with self._spared(), self._db:
             self._db.execute("DELETE FROM vectors WHERE space != ?", (_key(space).hex(),))
             self._db.execute(
                 "DELETE FROM vectors WHERE rowid <= "
@@ -98,7 +97,7 @@ class VectorCache(Closing):
 
 
 def _connect(path: Path | str) -> sqlite3.Connection:
-    db = sqlite3.connect(path, isolation_level=None)
+    db = sqlite3.connect(path)
     try:
         db.execute(_SCHEMA)
     except sqlite3.DatabaseError:

@@ -478,8 +478,8 @@ class IndexRun:
             raise IndexingError(missing, hint="Run `rag index` again: the index is rebuilt.")
         number = self.manifest.raise_revision(at_least=self.directory.newest())
         now = datetime.now().astimezone().isoformat(timespec="seconds")
-        self.manifest.set(indexed_at=now, anew="")
-        self.manifest.keep_totals()
+        totals = f"{self.report.notes} {self.report.chunks}"
+        self.manifest.set(indexed_at=now, anew="", totals=totals)
         self.record_embedding()
         self.manifest.close()  # its file is copied
         try:
