@@ -44,7 +44,7 @@ def test_the_right_page_of_the_right_file_comes_first(config):
     with Workspace(config) as workspace:
         for question, path, page in (*QUESTIONS, *PARAPHRASES):
             results = search(workspace, SearchRequest(question)).results
-            first = (results[0].path, results[0].page) if results else None
+            first = (results[0].file_path, results[0].page) if results else None
             if first != (path, page):
                 wrong.append(f"{question}: {first} instead of {path}, {page}")
     right = 1 - len(wrong) / len((*QUESTIONS, *PARAPHRASES))
@@ -56,7 +56,7 @@ def test_an_answer_from_a_pdf_is_cited_with_its_page(config):
     with Workspace(config) as workspace:
         for question, path, page in ASKED:
             report = ask(workspace, AskRequest(question=question, no_model=True))
-            cited = [(one.path, one.page) for one in report.written.sources]
+            cited = [(one.file_path, one.page) for one in report.written.sources]
             if not report.written.found:
                 refused.append(question)
             elif cited[0] != (path, page):
