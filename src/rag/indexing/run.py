@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
+from functools import wraps
 from itertools import chain, groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from rag.config import RAGConfig
 from rag.exceptions import IndexingError, IndexUnavailableError
@@ -45,11 +45,31 @@ if TYPE_CHECKING:
     from rag.stores.base.document_store import BaseDocumentStore
 
 T = TypeVar("T")
+P = ParamSpec("P")
+ReadAgain = tuple[ReadNote, NoteRow | None]  # a note as it is, and as it was
 WriteChunks = Callable[[Sequence[NoteChunk]], list[str]]
 
 _BATCH_CHUNKS = 1000
 MANY = 1_000_000  # bytes of new notes, which are written as segments
 _DAMAGE = (IndexUnavailableError, *DAMAGE)  # what the engine and SQLite report
+
+
+def _mended(step: Callable[Concatenate[IndexRun, P], T]) -> Callable[Concatenate[IndexRun, P], T]:
+    """Have a step of a run make the index anew, and be taken once more, where the engine or SQLite
+    fails on what is there."""
+
+    @wraps(step)
+    def attempt(run: IndexRun, /, *arguments: P.args, **named: P.kwargs) -> T:
+        with run.directory.disk_in_view():
+            try:
+                return step(run, *arguments, **named)
+            except _DAMAGE as error:
+                if not run.may_give_up(error):
+                    raise
+                run.give_up(str(error))
+                return step(run, *arguments, **named)
+
+    return attempt
 
 
 class IndexRun:
@@ -127,19 +147,6 @@ class IndexRun:
         self._open(rebuild=False, wait=True, brief=True)
         self.prepare()
 
-    def _attempt(self, step: Callable[[], T]) -> T:
-        """Take a step; where the engine or SQLite fails on what is there, make the index anew and
-        take it once more."""
-        with self.directory.disk_in_view():
-            try:
-                return step()
-            except _DAMAGE as error:
-                is_full = is_of_full_disk(error, self.directory.path)
-                if is_full or self._is_on_server or self._has_given_up:
-                    raise
-                self._give_up(str(error))
-                return step()
-
     # -- the manifest ------------------------------------------------------------------
 
     def _open_manifest(self, rebuild: bool) -> Manifest:
@@ -148,14 +155,14 @@ class IndexRun:
             self.directory.clear_work()
         try:
             manifest = Manifest.open_writer(self.directory)
-            made_by, why = manifest.get("fingerprint"), ""
-            if not made_by:
+            if not (made_by := manifest.get("fingerprint")):
                 self._begin(manifest)
-            elif made_by != fingerprint(self.config):
+                return manifest
+            if made_by != fingerprint(self.config):
                 why = "the settings or the program changed how notes are indexed"
             elif damaged := self.directory.damage():
                 why = f"the index was damaged ({damaged[0]})"
-            if not why:
+            else:
                 return manifest
             manifest.close()
         except _DAMAGE as error:
@@ -168,12 +175,11 @@ class IndexRun:
     def _begin(self, manifest: Manifest) -> None:
         """A new manifest counts on from the snapshots there are, and is `anew` until it was
         published: readers must not take an old snapshot for it."""
-        manifest.set(anew="yes")
+        manifest.set(anew="yes", fingerprint=fingerprint(self.config))
         manifest.raise_revision(at_least=self.directory.newest())
-        if embedded := self._published(read_embedded, None):
+        if embedded := self._published(read_embedded):
             record_embedded(manifest, embedded)  # the vectors themselves are kept by text
-        self._published(lambda before: keep_copied(before, manifest), None)
-        manifest.set(fingerprint=fingerprint(self.config))  # last: it says that all this was done
+        self._published(lambda before: keep_copied(before, manifest))
 
     def _begin_rebuild(self, why: str) -> Manifest:
         self.report.notices.append(f"{why}: the index is rebuilt")
@@ -183,7 +189,12 @@ class IndexRun:
         self._settled.clear()
         return manifest
 
-    def _give_up(self, why: str) -> None:
+    def may_give_up(self, error: Exception) -> bool:
+        """Return whether what failed on damage may begin anew: once, on this machine."""
+        is_full = is_of_full_disk(error, self.directory.path)
+        return not (is_full or self._is_on_server or self._has_given_up)
+
+    def give_up(self, why: str) -> None:
         """Leave what is there, and begin anew."""
         self._has_given_up = True
         if self._store is not None:
@@ -192,19 +203,18 @@ class IndexRun:
         self.manifest.close()
         self.manifest = self._begin_rebuild(why)
 
-    def _published(self, read: Callable[[Manifest], T], default: T) -> T:
-        """Return what is read of the manifest that readers see; `default` where there is none or it
-        is damaged."""
+    def _published(self, read: Callable[[Manifest], T]) -> T:
+        """Return what is read of the manifest that readers see; of an empty one where there is none
+        or it is damaged."""
         with suppress(*_DAMAGE, ValueError), published_manifest(self.directory) as manifest:
             return read(manifest)
-        return default
+        return read(Manifest.empty())
 
     def vaults(self) -> dict[str, Path]:
         """Return the folder of every vault in the index, of those yet to be restored too."""
         roots = self.manifest.vaults()
         if self.is_rebuilding:
-            published: dict[str, str] = self._published(Manifest.vaults, {})
-            roots = published | roots
+            roots = self._published(Manifest.vaults) | roots
         return {name: Path(root) for name, root in roots.items()}
 
     @property
@@ -237,7 +247,7 @@ class IndexRun:
         elif self._is_on_server or self.directory.has_work:  # else it was published together
             why = self._missing_points()
         if why:
-            self._give_up(why)
+            self.give_up(why)
 
     def _missing_points(self) -> str:
         """Return what is wrong with the store, "" where it holds all chunks. More are no harm:
@@ -247,6 +257,7 @@ class IndexRun:
 
     # -- one vault ---------------------------------------------------------------------
 
+    @_mended
     def index_vault(
         self,
         vault: str,
@@ -260,11 +271,6 @@ class IndexRun:
 
         :raises DiskFullError: when its disk has no room for it.
         """
-        return self._attempt(lambda: self._index_vault(vault, root, prune, progress, scan))
-
-    def _index_vault(
-        self, vault: str, root: Path, prune: bool, progress: Progress | None, scan: Scan | None
-    ) -> VaultReport:
         changes = find_changes(self.manifest, vault, root, self.config, prune, scan)
         self.directory.notes_size += sum(file.size for file in (*changes.added, *changes.changed))
         if changes or self._is_on_server:
@@ -296,13 +302,14 @@ class IndexRun:
             self.manifest.drop_vault(vault)
         return report
 
+    @_mended
     def read_again(self, rows: Iterable[NoteRow]) -> None:
         """Read files again that the index holds, and whose scanned pages were read."""
         for vault, some in groupby(rows, key=lambda row: row.vault):
             files = [NoteFile(row.path, row.file, row.size, row.mtime_ns) for row in some]
             copied = read_facts(self.manifest, vault).copied
             changes = Changes(vault, self.manifest.vaults()[vault], changed=files, copied=copied)
-            self._attempt(partial(self._write, changes, VaultReport(vault), unseen))
+            self._write(changes, VaultReport(vault), unseen)
 
     def remove_vault(self, vault: str) -> int:
         """Take a vault's notes out of the index and return how many there were."""
@@ -349,7 +356,7 @@ class IndexRun:
     ) -> None:
         """Read files and write what is new in them."""
         vault, total = changes.vault, len(changes.added) + len(changes.changed)
-        batch: list[tuple[ReadNote, NoteRow | None]] = []
+        batch: list[ReadAgain] = []
         looked_at: list[NoteRow] = []  # notes as they were, to be recorded together
         touched: list[NoteRow] = []  # the same text in a file with another time
         size = 0
@@ -421,12 +428,7 @@ class IndexRun:
         if self.manifest.note(vault, file.path) != row:
             self.manifest.commit_write([row])
 
-    def _write_batch(
-        self,
-        batch: list[tuple[ReadNote, NoteRow | None]],
-        write: WriteChunks,
-        report: VaultReport,
-    ) -> None:
+    def _write_batch(self, batch: list[ReadAgain], write: WriteChunks, report: VaultReport) -> None:
         """Write the changed chunks of some notes: points, then rows."""
         chunks: list[NoteChunk] = []
         stale: list[str] = []
@@ -444,13 +446,11 @@ class IndexRun:
         report.chunks_written += len(chunks)
 
     def _delete(self, changes: Changes, report: VaultReport) -> None:
-        for start in range(0, len(changes.deleted), _BATCH_CHUNKS):
-            paths = changes.deleted[start : start + _BATCH_CHUNKS]
-            rows = [row for path in paths if (row := self.manifest.note(changes.vault, path))]
-            if rows:
-                self.manifest.forget(changes.vault, paths)
-                self.store.delete_documents([key.id for row in rows for key in row.chunks])
-                report.deleted += len(rows)
+        notes = (self.manifest.note(changes.vault, path) for path in changes.deleted)
+        if rows := [*filter(None, notes)]:
+            self.manifest.forget(changes.vault, changes.deleted)
+            self.store.delete_documents([key.id for row in rows for key in row.chunks])
+            report.deleted += len(rows)
 
     # -- what readers see --------------------------------------------------------------
 
@@ -461,11 +461,9 @@ class IndexRun:
             return False
         return not self._is_on_server or (self._is_prepared and self.store.is_shared)
 
+    @_mended
     def publish(self) -> None:
         """Make what was written the snapshot that readers see, unless it is already."""
-        self._attempt(self._publish)
-
-    def _publish(self) -> None:
         if not self._is_published:
             self.prepare()
         self._complete()
@@ -503,9 +501,7 @@ class IndexRun:
         self._refuse_to_lose()
 
     def _refuse_to_lose(self) -> None:
-        readable: list[tuple[str, str]] = self._published(
-            lambda manifest: [(vault, path) for vault, path, *_ in manifest.names()], []
-        )
+        readable = self._published(Manifest.names)
         vaults = self.vaults()
         for name, vault in self.report.vaults.items():
             if self._requested.get(name, (None, False))[1]:  # it may lose notes
@@ -514,7 +510,7 @@ class IndexRun:
             reasons += [
                 f"{path}: {why}"
                 for path, why in vault.failed.items()
-                if any(v == name and (p == path or p.startswith(f"{path}/")) for v, p in readable)
+                if any(v == name and f"{p}/".startswith(f"{path}/") for v, p, *_ in readable)
             ]
             if reasons:
                 raise IndexingError(
@@ -557,5 +553,5 @@ class IndexRun:
     @property
     def embedded(self) -> int:
         """How many chunks of what readers see have an embedding."""
-        embedded: Embedded | None = self._published(read_embedded, None)
+        embedded = self._published(read_embedded)
         return embedded.embedded if embedded else 0
