@@ -237,13 +237,12 @@ class Manifest(Closing):
 
     # -- facts about the whole ---------------------------------------------------------
 
-    def _value(self, query: str, *values: Any, default: Any = "") -> Any:
+    def _value(self, query: str, *values: Any) -> Any:
         row = self._db.execute(query, values).fetchone()
-        return row[0] if row else default
+        return row[0] if row else ""
 
     def get(self, key: str, default: str = "") -> str:
-        value: str = self._value("SELECT value FROM meta WHERE key = ?", key, default=default)
-        return value
+        return self._value("SELECT value FROM meta WHERE key = ?", key) or default
 
     def set(self, **facts: str) -> None:
         if news := {key: value for key, value in facts.items() if self.get(key) != value}:
@@ -378,8 +377,24 @@ class Manifest(Closing):
 
     def commit_write(self, rows: Iterable[NoteRow]) -> None:
         """Record what the shard now holds of these notes."""
-        self._own()
-        self._store(rows)
+        replace = f"REPLACE INTO notes VALUES ({', '.join('?' * len(COLUMNS))})"
+        db = self._own()
+        for row in rows:
+            db.execute(replace, to_row(row))
+            self._drop(row.id)
+            if not row.chunks:
+                continue
+            facts = {(TAGS, tag) for tag in row.tags}
+            for name, values in row.fields.items():
+                facts |= {(name, value) for value in values if name != TAGS}
+            called = (*row.aliases, PurePath(row.path).stem, row.title)
+            names = {spelling_key(name): name for name in called}
+            names.pop("", None)
+            keys = {link_key(target) for target in row.links}
+            insert = db.executemany
+            insert("INSERT INTO facts VALUES (?, ?, ?)", [(*fact, row.id) for fact in facts])
+            insert("INSERT INTO names VALUES (?, ?, ?)", [(row.id, *n) for n in names.items()])
+            insert("INSERT INTO links VALUES (?, ?)", [(key, row.id) for key in keys])
 
     def refresh(self, rows: Sequence[NoteRow]) -> None:
         """Record that unchanged files need no second check, if there is something to publish or
@@ -415,25 +430,6 @@ class Manifest(Closing):
         number = max(self.revision, at_least) + 1
         self.set(revision=str(number))
         return number
-
-    def _store(self, rows: Iterable[NoteRow]) -> None:
-        replace = f"REPLACE INTO notes VALUES ({', '.join('?' * len(COLUMNS))})"
-        for row in rows:
-            self._db.execute(replace, to_row(row))
-            self._drop(row.id)
-            if not row.chunks:
-                continue
-            facts = {(TAGS, tag) for tag in row.tags}
-            for name, values in row.fields.items():
-                facts |= {(name, value) for value in values if name != TAGS}
-            called = (*row.aliases, PurePath(row.path).stem, row.title)
-            names = {spelling_key(name): name for name in called}
-            names.pop("", None)
-            keys = {link_key(target) for target in row.links}
-            insert = self._db.executemany
-            insert("INSERT INTO facts VALUES (?, ?, ?)", [(*fact, row.id) for fact in facts])
-            insert("INSERT INTO names VALUES (?, ?, ?)", [(row.id, *n) for n in names.items()])
-            insert("INSERT INTO links VALUES (?, ?)", [(key, row.id) for key in keys])
 
     def _drop(self, identity: str) -> None:
         for table in ("facts", "names", "links"):
