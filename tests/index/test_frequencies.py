@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.index.frequencies import CHUNKS, Frequencies, dimension_counts
+from rag.index.frequencies import Frequencies, dimension_counts
 from rag.text.bm25 import SparseVector
 from tables import rows
 
@@ -59,13 +59,6 @@ def test_a_file_holds_what_was_counted(tmp_path):
     assert held(read) == {1: 1, 2: 2}
     assert read.chunks == 2
     read.close()
-
-
-def test_a_chunk_that_was_never_counted_cannot_go():
-    frequencies = counted([[2]])
-    with pytest.raises(ValueError, match="do not fit"):
-        frequencies.change(Counter({1: -1, CHUNKS: -1}))
-    assert held(frequencies) == {2: 1}
 
 
 @rows("content", b"", b"short", b"x" * 4096)

@@ -79,10 +79,7 @@ class Frequencies:
         return SparseVector(query.indices, [weight * self.idf(index) for index, weight in pairs])
 
     def change(self, changes: Counter[int], rebuild: bool = False) -> None:
-        """Add changes, from `dimension_counts`, to the counts, or put them in their place.
-
-        :raises ValueError: when fewer than no chunk would have a dimension.
-        """
+        """Add changes, from `dimension_counts`, to the counts, or put them in their place."""
         with self._db:
             if rebuild:
                 self._db.execute("DELETE FROM counts")
@@ -91,8 +88,6 @@ class Frequencies:
                 " ON CONFLICT (dimension) DO UPDATE SET count = count + excluded.count",
                 sorted(changes.items()),
             )
-            if self._db.execute("SELECT 1 FROM counts WHERE count < 0").fetchone():
-                raise ValueError("the frequencies do not fit the chunks")
             self._db.execute("DELETE FROM counts WHERE count = 0")
         self._count.cache_clear()
         self.chunks = self._count(CHUNKS)

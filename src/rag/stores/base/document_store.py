@@ -12,7 +12,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakValueDictionary
@@ -386,8 +386,8 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
             if points:
                 self.begin_writing()
                 self.fit_dense_space(row for point in points for row in point.embeddings or ())
-                with self.counts.changing([point.id for point in points], points):
-                    self.upsert(points)
+                self.counts.change([point.id for point in points], points)
+                self.upsert(points)
         return len(points)
 
     def _allowed(
@@ -417,7 +417,8 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
     def delete_documents(self, document_ids: list[str]) -> None:
         """Delete documents; unknown ids are passed over."""
         if ids := [*map(point_id, document_ids)]:
-            with self.mutex, self.counts.changing(ids):
+            with self.mutex:
+                self.counts.change(ids)
                 self.delete_points(ids)
 
     # -- retrieval and ranking ---------------------------------------------------------
@@ -623,36 +624,25 @@ class ChunkCounts:
     def now(self) -> Frequencies:
         """Return those of what is being written."""
         staged = self._begin()
-        if self._is_true:
-            with suppress(ValueError):
-                if self._changes:
-                    staged.change(self._changes)
-                    self._changes.clear()
-                return staged
-        self._changes.clear()
-        for points in self._store.point_pages(Page(_PAGE, fields=False, vectors=True)):
-            self._changes.update(dimension_counts(point.sparse for point in points))
-        staged.change(self._changes, rebuild=True)
-        self._changes.clear()
-        self._is_true = True
+        if not self._is_true:
+            self._changes.clear()
+            for points in self._store.point_pages(Page(_PAGE, fields=False, vectors=True)):
+                self._changes.update(dimension_counts(point.sparse for point in points))
+        if self._changes or not self._is_true:
+            staged.change(self._changes, rebuild=not self._is_true)
+            self._changes.clear()
+            self._is_true = True
         return staged
 
-    @contextmanager
-    def changing(self, ids: Sequence[str], written: Sequence[Point] = ()) -> Iterator[None]:
-        """Count no more the points of some ids, which are deleted or written over meanwhile.
+    def change(self, ids: Sequence[str], written: Sequence[Point] = ()) -> None:
+        """Count no more the points of some ids, which are to be deleted or written over.
 
         :param written: the points that take their places.
         """
-        replaced: list[Point] = []
         if self._begin().chunks or self._changes:
-            replaced = self._store.retrieve([*dict.fromkeys(ids)], fields=False, vectors=[SPARSE])
-        try:
-            yield
-        except BaseException:  # some of it may have been done
-            self._is_true = False
-            raise
+            former = self._store.retrieve([*dict.fromkeys(ids)], fields=False, vectors=[SPARSE])
+            self._changes.subtract(dimension_counts(point.sparse for point in former))
         last = {point.id: point for point in written}.values()
-        self._changes.subtract(dimension_counts(point.sparse for point in replaced))
         self._changes.update(dimension_counts(point.sparse for point in last))
 
     def add(self, counts: Counter[int]) -> None:
