@@ -144,9 +144,7 @@ def take_over(config: RAGConfig, directory: IndexDirectory, wait: bool = False) 
         if before is None or before.machine in ("", owner["machine"]):
             return ""
         if before is local:  # it goes on from nothing
-            Head(before.index).write(directory.path)
+            Head().write(directory.path)
             return before.name
-        head = catalog.change(before, **owner)
-        if local and local.version == head.version:  # else it is fetched
-            head.write(directory.path)
+        catalog.change(before, **owner)
         return before.name

@@ -40,7 +40,7 @@ def open_catalog(server) -> Iterator[Callable[[], Catalog]]:
 def catalog(open_catalog) -> Catalog:
     """One in which nothing was published yet."""
     catalog = open_catalog()
-    catalog.create(Head("the index", machine="m"))
+    catalog.create(Head(machine="m"))
     return catalog
 
 
@@ -140,7 +140,7 @@ def test_a_damaged_part_is_said_to_be_one(text, catalog, publish, read, server):
 
 @rows(
     "payload",
-    *({"index": 5}, {"version": 7}, {"parts": "abc"}, {"revision": -1}, {"revision": True}),
+    *({"version": 7}, {"parts": "abc"}, {"revision": -1}, {"revision": True}),
     {"unfinished": "yes"},
 )
 def test_a_head_of_another_kind_is_said_to_be_damaged(payload, catalog, server):
@@ -153,7 +153,7 @@ def test_a_collection_of_others_is_not_made_a_catalog(server, open_catalog):
     server.engine.create_collection(NAME, {})
     server.engine.upsert(NAME, [models.PointStruct(id=5, vector={}, payload={"n": 1})])
     with pytest.raises(UsageError, match=r"'notes\.catalog' .* that rag did not write") as caught:
-        open_catalog().create(Head("the index"))
+        open_catalog().create(Head())
     assert "store.collection" in caught.value.hint
     assert stored(server) == {5}
 

@@ -59,7 +59,6 @@ class Head:
     """The head of a catalog. The file SERVER in the folder of an index holds that of the catalog
     which is the current snapshot there."""
 
-    index: str = ""  # its id
     machine: str = ""  # the id of the one that writes
     name: str = ""  # of that machine
     since: str = ""  # when it began, as ISO text
@@ -103,8 +102,8 @@ class Head:
 
     def is_same_catalog(self, other: Head | None) -> bool:
         """Return whether two name one version and one machine that writes it."""
-        facts = self.index, self.version, self.machine
-        return other is not None and facts == (other.index, other.version, other.machine)
+        facts = self.version, self.machine
+        return other is not None and facts == (other.version, other.machine)
 
 
 def machine_id(directory: IndexDirectory) -> str:
@@ -125,7 +124,7 @@ def claim(directory: IndexDirectory) -> dict[str, Any]:
         claim_data_folder(folder)
         with changing(folder):  # another process may be faster
             if not machine_id(directory):
-                replace_durably(folder / _MACHINE, json.dumps({"id": new_id()}).encode())
+                replace_durably(folder / _MACHINE, json.dumps({"id": uuid4().hex}).encode())
     name = socket.gethostname()[:_LONGEST_NAME] or "a machine without a name"
     return {"machine": machine_id(directory), "name": name, "since": moment()}
 
@@ -134,11 +133,6 @@ def is_written_here(directory: IndexDirectory) -> bool:
     """Return whether this machine writes an index, as far as that is known here."""
     head = Head.read(directory.path)
     return head is None or head.machine in ("", machine_id(directory))
-
-
-def new_id() -> str:
-    """Return an id for an index, a version or a machine, which no other has."""
-    return uuid4().hex
 
 
 def moment() -> str:
@@ -404,7 +398,7 @@ def _fetch(catalog: Catalog, head: Head, directory: IndexDirectory) -> None:
     if head.format != FORMAT:
         raise catalog.other_version()
     if Head.read(directory.path) is None:  # without it a folder without points is none
-        Head(head.index).write(directory.path)
+        Head().write(directory.path)
     try:
         with directory.disk_in_view():
             directory.clear_work()

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, TypeVar
+from uuid import uuid4
 
 from rag.config import StoreConfig
 from rag.exceptions import (
@@ -26,7 +27,6 @@ from rag.stores.server.catalog import (
     check_writer,
     claim,
     moment,
-    new_id,
     refresh,
     taken_over,
     written_elsewhere,
@@ -116,26 +116,23 @@ class QdrantServerDocumentStore(BaseDocumentStore):
             self._complete_collection(description)
 
     def _claim(self, is_used: bool) -> Head:
-        folder, owner, head = self.directory.path, claim(self.directory), self._catalog.head()
+        owner, head = claim(self.directory), self._catalog.head()
         check_writer(head, self.directory, owner["machine"])
-        local = Head.read(folder)
+        is_new = Head.read(self.directory.path) is None
+        if head is None and is_new and is_used:
+            place = f"the collection {self.settings.collection!r} at {self.settings.url}"
+            raise UsageError(
+                f"{place} holds points, and no catalog says whose they are",
+                hint="Index on the machine that wrote them, or name another in store.collection.",
+            )
+        if is_new:
+            Head().write(self.directory.path)
         if head is None:
-            if local is None and is_used:
-                place = f"the collection {self.settings.collection!r} at {self.settings.url}"
-                raise UsageError(
-                    f"{place} holds points, and no catalog says whose they are",
-                    hint="Index on the machine that wrote them, or name another in"
-                    " store.collection.",
-                )
-            head = Head((local and local.index) or new_id(), **owner, unfinished=is_used)
-            Head(head.index).write(folder)
-            head = self._catalog.create(head)
+            head = self._catalog.create(Head(**owner, unfinished=is_used))
         elif head.machine != owner["machine"]:
             head = self._catalog.change(head, **owner)
         if head.machine != owner["machine"]:  # it was faster
             raise written_elsewhere(head)
-        if local is None or local.index != head.index:
-            Head(head.index).write(folder)
         return head
 
     def _begin_step(self) -> None:
@@ -169,7 +166,7 @@ class QdrantServerDocumentStore(BaseDocumentStore):
         """Make the writer's files the catalog, and what readers here see."""
         head, folder = self._head, self.directory.begin_work()
         with self._rest.answering():
-            files = self._catalog.send(head, folder, new_id())
+            files = self._catalog.send(head, folder, uuid4().hex)
             facts = {"points": points, "revision": number, "published": moment()}
             head = self._catalog.change(head, **files, **facts, unfinished=False)
             self._catalog.sweep(head)
@@ -191,7 +188,8 @@ class QdrantServerDocumentStore(BaseDocumentStore):
             if points > expected:
                 chunk_ids = {key.id for note in manifest.notes() for key in note.chunks}
                 for page in self.point_pages(Page(_PAGE, fields=False)):
-                    self.delete_documents([p.id for p in page if p.id not in chunk_ids])
+                    # They were never counted.
+                    self.delete_points([p.id for p in page if p.id not in chunk_ids])
                 points = self.count_points()
         if points != expected:
             message = f"the server holds {points:,} of {expected:,} chunks"
