@@ -234,8 +234,6 @@ class IndexDirectory:
             if self.home is not None:
                 claim_data_folder(self.home)
             make_owned(self.path.resolve())
-            if self.work.exists():
-                make_owned(self.work)
         except OSError as error:
             raise UsageError(
                 f"cannot make the index folder {self.path}",

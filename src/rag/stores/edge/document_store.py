@@ -52,17 +52,6 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
     It reads the current snapshot of an index, or, from its first write on, its own staging
     index; `publish` makes what was written the snapshot that everybody reads.
 
-    ```python
-    from haystack import Document
-    from rag.stores import QdrantEdgeDocumentStore
-
-    store = QdrantEdgeDocumentStore("/tmp/my-index")
-    store.write_documents([Document(content="a note", meta={"tags": ["kitchen"]})])
-    store.filter_documents({"field": "meta.tags", "operator": "==", "value": "kitchen"})
-    store.publish()  # other processes see it from here on
-    store.close()
-    ```
-
     :param path: the folder of the index.
     :param is_quantized: keep embeddings in 8 bits a number: a quarter of the disk.
     :param directory: the folder, where the caller holds its lock already.

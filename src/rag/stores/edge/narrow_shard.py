@@ -26,7 +26,6 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 
-from rag.exceptions import UsageError
 from rag.index.shard_files import CONFIG, SORTED, TABLE
 from rag.support.disk_space import copy_file, disk_full, free_room
 
@@ -96,8 +95,8 @@ def openable(shard: Path, tables: Mapping[str, bytes]) -> Iterator[Path]:
     """Yield a folder that the engine can open as the shard, with some files that hold something
     else; it lasts until it is open. It is the shard itself where that will do.
 
-    :raises UsageError: when the shard may not be written, and there is no room elsewhere.
-    :raises DiskFullError: when its disk is full, and there is no room elsewhere.
+    :raises DiskFullError: when the shard may not be written, or its disk is full, and there is no
+        room elsewhere.
     """
     shard = shard.absolute()
     is_ours = all(os.access(path, os.W_OK) for path in (shard, shard / CONFIG) if path.exists())
@@ -115,15 +114,8 @@ def openable(shard: Path, tables: Mapping[str, bytes]) -> Iterator[Path]:
             kept = stack.pop_all()
             break
     else:
-        if not is_ours:
-            raise UsageError(
-                f"the index at {shard.parent} may not be written, and there is no room for a copy"
-                " of what the engine must write",
-                hint="Make its folder writable, free some room in /tmp, or copy the index and name"
-                " the copy with RAG_DATA_DIR.",
-            )
         if not is_writable:
-            raise disk_full(shard.parent, _HOLES)
+            raise disk_full(gettempdir(), _HOLES)
         yield shard
         return
     with kept:
