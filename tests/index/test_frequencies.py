@@ -1,13 +1,13 @@
 """Document frequencies: what is counted, what the file holds, and what a query is multiplied by."""
 
 import math
-import sqlite3
 from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag.exceptions import IndexUnavailableError
 from rag.index.frequencies import Frequencies, dimension_counts
 from rag.text.bm25 import SparseVector
 from tables import rows
@@ -64,7 +64,7 @@ def test_a_file_holds_what_was_counted(tmp_path):
 @rows("content", b"", b"short", b"x" * 4096)
 def test_a_file_that_holds_something_else_is_refused(tmp_path, content):
     (tmp_path / "frequencies").write_bytes(content)
-    with pytest.raises(sqlite3.DatabaseError):
+    with pytest.raises(IndexUnavailableError):
         Frequencies.open(tmp_path / "frequencies")
 
 

@@ -44,9 +44,9 @@ class Frequencies:
     def open(cls, path: Path) -> Frequencies:
         """Open the file of a published snapshot.
 
-        :raises sqlite3.DatabaseError: when it is missing or damaged.
+        :raises IndexUnavailableError: when it is missing or damaged.
         """
-        return cls(open_published(path))
+        return cls(open_published(path, "counts"))
 
     @classmethod
     def open_work(cls, path: Path) -> Frequencies:

@@ -149,16 +149,21 @@ def from_row(row: tuple[Any, ...]) -> NoteRow:
 _PAGE = 8192  # bytes: the rows of notes, some 600 each, leave less of it empty than of 4,096
 
 
-def open_published(path: Path) -> sqlite3.Connection:
-    """Open a database of a snapshot, which nobody writes, for any thread.
+def open_published(path: Path, table: str) -> sqlite3.Connection:
+    """Open a database of a snapshot, which nobody writes and which has a table, for any thread.
 
-    :raises sqlite3.DatabaseError: when it is missing, or no file: a pipe would be waited for.
+    :raises IndexUnavailableError: when it is missing or damaged.
     """
-    if strange_kind(path):
-        raise sqlite3.DatabaseError(path.name)
-    # `immutable` keeps SQLite from making files beside it.
-    address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
-    return sqlite3.connect(address, uri=True, check_same_thread=False)
+    try:
+        if strange_kind(path):  # a pipe would be waited for
+            raise sqlite3.DatabaseError(path.name)
+        # `immutable` keeps SQLite from making files beside it.
+        address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+        db = sqlite3.connect(address, uri=True, check_same_thread=False)
+        db.execute(f"SELECT 1 FROM {table} LIMIT 1")
+    except DAMAGE as error:
+        raise damaged_index(path.parent.parent, str(error)) from error
+    return db
 
 
 def open_written(path: Path) -> sqlite3.Connection:
@@ -221,13 +226,7 @@ class Manifest(Closing):
 
         :raises IndexUnavailableError: when it is missing or damaged.
         """
-        index = path.parent.parent
-        try:
-            db = open_published(path)
-            db.execute("SELECT 1 FROM notes LIMIT 1")
-        except DAMAGE as error:
-            raise damaged_index(index, str(error)) from error
-        return cls(db)
+        return cls(open_published(path, "notes"))
 
     def close(self) -> None:
         with suppress(sqlite3.ProgrammingError):  # it is closed already

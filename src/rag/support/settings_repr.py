@@ -34,12 +34,10 @@ def with_settings_repr(cls: C) -> C:
 
 
 def _shown(value: Any) -> str:
-    if value is None or isinstance(value, (str, bool, int, float)):
-        text = repr(value)
-    elif isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple)):
         text = f"[{', '.join(map(_shown, value))}]"
-    elif isinstance(value, dict):
-        text = f"{{{', '.join(f'{key!r}: {_shown(inner)}' for key, inner in value.items())}}}"
+    elif value is None or isinstance(value, (str, bool, int, float, dict)):
+        text = repr(value)
     elif getattr(type(value), "__repr__", None) is settings_repr:
         return repr(value)
     else:

@@ -7,7 +7,6 @@ begins to open the index before.
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -20,7 +19,7 @@ from weakref import WeakValueDictionary
 from rag.exceptions import UsageError
 from rag.index.frequencies import FREQUENCIES, Frequencies, dimension_counts
 from rag.index.manifest import Manifest
-from rag.index.snapshots import MANIFEST, IndexDirectory, IndexSnapshot, damaged_index
+from rag.index.snapshots import MANIFEST, IndexDirectory, IndexSnapshot
 from rag.stores.base.filters import WITH_EMBEDDING, WITHOUT_EMBEDDING, convert_filters, has_id
 from rag.stores.base.points import (
     CANDIDATE_FIELDS,
@@ -221,10 +220,7 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
             if snapshot is None:
                 return Frequencies()
             if self._frequencies is None:
-                try:
-                    self._frequencies = Frequencies.open(snapshot.path / FREQUENCIES)
-                except sqlite3.DatabaseError as error:
-                    raise damaged_index(self.directory.path, str(error)) from error
+                self._frequencies = Frequencies.open(snapshot.path / FREQUENCIES)
             return self._frequencies
 
     def publish(self, number: int | None = None) -> None:
