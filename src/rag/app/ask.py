@@ -5,14 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date as Day
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag.app.index_state import IndexState, check_vaults
 from rag.app.requests import AskRequest, ChatRequest, with_model
 from rag.app.results import Plan, copied, placed, plan_of, unmatched
 from rag.app.workspace import Workspace
-from rag.qa.answer import Citation, Quote
+from rag.qa.answer import Citation, NotesAsked, Quote
 from rag.qa.pipeline import ask as run_ask
 from rag.qa.pipeline import create_qa_pipeline
 from rag.qa.sessions import open_memory
@@ -30,37 +29,6 @@ if TYPE_CHECKING:
     from rag.search.planned_query import Intent
     from rag.search.results import SearchedVariant
     from rag.stores.base.document_store import BaseDocumentStore
-
-
-@dataclass(frozen=True, kw_only=True)
-class NotesAsked:
-    """What was asked of the notes themselves, and found without a model.
-
-    :param asked: a list of notes, how many there are, or the day on which something was last.
-    :param count: how many notes there are; of a day, how many tell of it.
-    :param counted_by: what makes a note count: `words` that it holds, or `filters` alone.
-    :param any_of: alternatives of which each note holds one, by their words.
-    :param shown: how many notes are sources, of `list` and `count`.
-    """
-
-    asked: Literal["list", "count", "last"]
-    count: int
-    counted_by: Literal["words", "filters"]
-    words: list[str]
-    any_of: list[list[str]] = optional(factory=list)
-    last: LastDay | None = inline(None)
-    shown: int | None = optional(None)
-
-
-@dataclass(frozen=True)
-class LastDay:
-    """The day on which something was last.
-
-    :param dated_by: what says so: the `line` itself, a `heading` above it, or the `note`.
-    """
-
-    date: Day | None
-    dated_by: Literal["line", "heading", "note", ""] = nullable("")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,22 +188,11 @@ def written_answer(answer: Answer, index: IndexState, think: bool) -> WrittenAns
     """Return an answer as schema 1 has it; with `think`, the model's reasoning too."""
     thinking, error = answer.thinking if think else None, answer.failure
     work = copied(ModelWork, answer, thinking=thinking, error=error) if answer.usage else None
-    notes = None
-    if answer.notes:
-        is_last = answer.notes.asked == "last"
-        notes = copied(
-            NotesAsked,
-            answer.notes,
-            counted_by="words" if answer.notes.words else "filters",
-            last=LastDay(answer.notes.day, answer.notes.dated_by) if is_last else None,
-            shown=None if is_last else len(answer.sources),
-        )
     return copied(
         WrittenAnswer,
         answer,
         answer=answer.text,
         sources=[placed(source, index, number=n) for n, source in enumerate(answer.sources, 1)],
         near=[placed(hit, index) for hit in answer.near],
-        notes=notes,
         work=work,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date as Day
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from haystack.dataclasses import StreamingChunk
@@ -16,7 +16,7 @@ from rag.answers.verification import Verifier
 from rag.exceptions import RAGError, UnfinishedError
 from rag.search.results import SearchedVariant, SearchResult
 from rag.stores.base.points import NotCopied
-from rag.support.json_reports import optional
+from rag.support.json_reports import inline, nullable, optional
 
 if TYPE_CHECKING:
     from rag.qa.prompt import WindowReport
@@ -62,23 +62,37 @@ class Citation:
 
 
 @dataclass(frozen=True)
-class NotesAnswer:
+class LastDay:
+    """The day on which something was last.
+
+    :param dated_by: what says so: the `line` itself, a `heading` above it, or the `note`.
+    """
+
+    date: Day | None = None
+    dated_by: Literal["line", "heading", "note", ""] = nullable("")
+
+
+@dataclass(frozen=True)
+class NotesAsked:
     """What was asked of the notes themselves, and found without a model.
 
     :param asked: a list of notes, how many there are, or the day on which something was last.
     :param count: how many notes there are; of a day, how many tell of it.
-    :param words: that each of them holds; empty where filters alone choose them, which is exact.
-    :param any_of: where each holds one alternative of some, the words of each of these.
-    :param day: the day that was asked for.
-    :param dated_by: what says the day: the line itself, a heading above it, or the note.
+    :param counted_by: what makes a note count: `words` that it holds, or `filters` alone.
+    :param any_of: alternatives of which each note holds one, by their words.
+    :param shown: how many notes are sources, of `list` and `count`.
     """
 
     asked: Literal["list", "count", "last"]
     count: int
+    counted_by: Literal["words", "filters"] = field(init=False)
     words: list[str] = field(default_factory=list)
-    day: date | None = None
-    dated_by: Literal["line", "heading", "note", ""] = ""
-    any_of: list[list[str]] = field(default_factory=list)
+    any_of: list[list[str]] = optional(factory=list)
+    last: LastDay | None = inline(None)
+    shown: int | None = optional(None)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "counted_by", "words" if self.words else "filters")
 
 
 @dataclass
@@ -129,7 +143,7 @@ class Answer:
     variants: list[SearchedVariant] = field(default_factory=list)
     relaxed: bool = False
     near: list[SearchResult] = field(default_factory=list)
-    notes: NotesAnswer | None = None
+    notes: NotesAsked | None = None
 
     @property
     def quoted_lines(self) -> dict[int, int]:

@@ -19,7 +19,7 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from rag.answers.notices import language_of, notice
 from rag.answers.quotation.question import Question, other_forms
 from rag.answers.quotation.units import Kind, quotable_units
-from rag.qa.answer import Answer, NotesAnswer, Quote
+from rag.qa.answer import Answer, LastDay, NotesAsked, Quote
 from rag.qa.extractive_answerer import is_for_readers, line_in_file, passage_of
 from rag.query.note_questions import Asked, NoteQuestion, alternatives, subject_of
 from rag.query.syntax import condition_spans, parse_query
@@ -72,17 +72,17 @@ def answer_about_notes(
     if asked.asked == Asked.LAST:
         chosen, passage, count = _find_last(store, asked, given, intent)
         understood = chosen.understood
-        about = NotesAnswer("last", count, chosen.words)
-        text = notice(question, "not_found")
+        day_of_last, text = LastDay(), notice(question, "not_found")
         if passage:
             day, line = passage.day, passage.line
-            about = replace(about, day=day, dated_by=passage.dated_by)
+            day_of_last = LastDay(day, passage.dated_by)
             text = f"{day.day} {MONTHS[day.month - 1].capitalize()} {day.year}"
             if language_of(question) == "ja":
                 text = f"{day.year}年{day.month}月{day.day}日"
             text, quotes = f"{text}: {passage.text} [1]", [Quote(passage.text, 1, line)]
             chunk = Candidate(passage.document.id, passage.note, 0, 0.0)
             results = [replace(r, line=line) for r in results_of(store, understood, [chunk])]
+        about = NotesAsked("last", count, chosen.words, last=day_of_last)
     else:
         chosen_by, most = intent.filters if intent else given, top_k or shown
         is_list = asked.asked == Asked.LIST
@@ -96,7 +96,7 @@ def answer_about_notes(
         text = _counted(chosen.count, chosen.any_of, chosen.conditions, question)
         kind: Literal["list", "count"] = "list" if is_list else "count"
         any_of = chosen.any_of if len(chosen.any_of) > 1 else []
-        about = NotesAnswer(kind, chosen.count, chosen.words, any_of=any_of)
+        about = NotesAsked(kind, chosen.count, chosen.words, any_of, shown=len(results))
     near: list[SearchResult] = []
     if not about.count and understood.text:
         allowed = understand(store, "", given, lists=True).filters
@@ -357,7 +357,7 @@ def count_stated(
         )
         for result in results_of(store, query, newest)
     ]
-    return Answer(text, sources, 0.0, notes=NotesAnswer("count", len(counted)))
+    return Answer(text, sources, 0.0, notes=NotesAsked("count", len(counted), shown=len(sources)))
 
 
 def _words(text: str) -> set[str]:

@@ -181,31 +181,31 @@ class TestLastDates:
     def test_the_newest_sentence_that_tells_of_it_says_the_day(self, answer):
         found = answer("when did I last meet Tanaka?")
         assert found.text == "17 November 2026: Met Tanaka at the harbour. [1]"
-        assert (found.notes.day, found.notes.dated_by) == (date(2026, 11, 17), "note")
+        assert (found.notes.last.date, found.notes.last.dated_by) == (date(2026, 11, 17), "note")
         [quote] = found.quotes
         assert (quote.text, quote.line) == ("Met Tanaka at the harbour.", 3)
         assert paths(found) == ["2026-11-17.md"]
 
     def test_a_heading_dates_what_stands_below_it(self, answer):
         found = answer("when did I last prune the tree?")
-        assert (found.notes.day, found.notes.dated_by) == (date(2026, 9, 10), "heading")
+        assert (found.notes.last.date, found.notes.last.dated_by) == (date(2026, 9, 10), "heading")
 
     def test_a_time_in_the_question_is_that_of_the_passage(self, answer):
         before = answer("when did I last meet Tanaka before 2026-11-17")
-        assert before.notes.day == date(2026, 11, 3)
+        assert before.notes.last.date == date(2026, 11, 3)
         heading = answer("when did I last prune the tree since 2026-09-01")
-        assert heading.notes.day == date(2026, 9, 10)
+        assert heading.notes.last.date == date(2026, 9, 10)
 
     def test_an_instruction_is_no_event(self, answer):
         found = answer("when did I last restore the backup?")
-        assert (found.notes.day, found.quotes[0].text) == (
+        assert (found.notes.last.date, found.quotes[0].text) == (
             date(2026, 7, 1),
             "We restored the backup.",
         )
 
     def test_nothing_that_tells_of_it_is_not_found(self, answer):
         found = answer("when did I last meet Suzuki")
-        assert (found.found, found.notes.day, found.text) == (
+        assert (found.found, found.notes.last.date, found.text) == (
             False,
             None,
             "not found in your notes",
@@ -214,4 +214,4 @@ class TestLastDates:
     def test_japanese_days_are_told(self, answer):
         found = answer("最後に田中さんに会ったのはいつ？")
         assert found.text == "2026年10月30日: 田中さんに会った。 [1]"
-        assert answer("前回フィルターを交換したのはいつ").notes.day == date(2026, 10, 30)
+        assert answer("前回フィルターを交換したのはいつ").notes.last.date == date(2026, 10, 30)

@@ -158,12 +158,13 @@ class AnswerPrinter:
         about = answer.notes
         assert about
         is_named = bool(answer.sources) and (self._sources or about.asked == "list")
-        head = answer.text.partition(": ")[0] if about.day else answer.text
-        colon = ":" if is_named and not about.day else ""
+        day = about.last and about.last.date
+        head = answer.text.partition(": ")[0] if day else answer.text
+        colon = ":" if is_named and not day else ""
         print_styled(self._console, visible(f"{head}{colon}"), "bold")
         _print_quotes(self._console, answer)
         if is_named:
-            if about.day:
+            if day:
                 self._console.print()
             lines = {number: source.line for number, source in enumerate(answer.sources, 1)}
             print_sources(self._console, answer.sources, self._state, lines)
@@ -247,7 +248,7 @@ def _print_quotes(console: Console, answer: Answer) -> None:
 
 def more_notes(answer: Answer) -> str:
     """Return how many notes were meant and not named; empty where all were."""
-    count = answer.notes.count if answer.notes and not answer.notes.day else 0
+    count = answer.notes.count if answer.notes and answer.notes.asked != "last" else 0
     left = count - len(answer.sources)
     return f"… and {left:,} more (--top-k {count} names all)" if left > 0 else ""
 
