@@ -110,17 +110,3 @@ class TestRanking:
         for _ in range(5):
             with open_pipeline(create_search_pipeline, config) as again:
                 assert paths(search(again, "zebra crossing")) == first
-
-
-@rows(
-    "query, wanted",
-    ("what is the tape server", "Tape and server in the lager."),
-    ("was ist ein Tape Server", "Tape und Server auf dem Lager."),
-)
-def test_of_notes_that_score_the_same_one_in_the_language_of_the_query_goes_first(
-    searching, query, wanted
-):
-    texts = ["Tape and server in the lager.", "Tape und Server auf dem Lager."]
-    for notes in (texts, texts[::-1]):
-        found = searching({"v": dict(zip(("a.md", "b.md"), notes, strict=True))})(query)
-        assert found.results[0].content == wanted

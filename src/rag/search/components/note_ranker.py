@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import groupby
 from typing import Any
 
 from haystack import component
 from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
-from rag.answers.notices import tongue
 from rag.search.components import OverStore
 from rag.search.exact_words import with_exact_words
 from rag.search.filters import MODIFIED, TITLE, Filter, all_of, one_of, ordered_notes
@@ -43,7 +41,6 @@ _LONG_WORD = 12  # characters between spaces; where there are more, words are no
 _MIN_TOKENS = 30  # shorter texts may well agree by chance
 _SAME_LENGTH = 0.8
 _FOREMOST = 4  # times as many notes as are listed, looked at before all are
-_TIED = 3  # decimals of a score that tell hits apart; they are shown with fewer
 _SAME_SCORE = 0.03
 _ROUNDING = 1e-9
 _WEIGHED = 2  # hits that are needed to say by how much one is ahead
@@ -214,9 +211,8 @@ class NoteLoader(OverStore):
         `retrieval` with just these hits, loaded, each with the duplicates that it stands for. Of a
         single one, the hit `beyond` it is what it is weighed against.
 
-        Of hits that score the same, those in the language of the query go first. Where variants of
-        the query were searched for too, the best that the query itself found stays among the first
-        ten, and among those that are shown.
+        Where variants of the query were searched for too, the best that the query itself found
+        stays among the first ten, and among those that are shown.
         """
         query, store, shown = retrieval.query, self.document_store, list[Hit]()
         wanted, points = max(query.top_k, query.depth), {**retrieval.read}
@@ -242,8 +238,6 @@ class NoteLoader(OverStore):
                 for hit in batch
                 if hit.id in points
             ]
-            if not query.unranked:
-                _order_ties_by_language(loaded, query.meant)
             for hit in loaded:
                 # A note of that very name is what was asked for, whatever else says the same.
                 stays = query.unranked or hit.bonus or hit.kept
@@ -255,19 +249,6 @@ class NoteLoader(OverStore):
                     shown.append(hit)
         retrieval = replace(retrieval, hits=shown[:wanted], beyond=shown[wanted:])
         return {"documents": retrieval.documents, "retrieval": retrieval}
-
-
-def _order_ties_by_language(hits: list[Hit], text: str) -> None:
-    """Put those that are in the language of a text first, of hits that score the same."""
-    scores = [round(hit.score, _TIED) for hit in hits]
-    if len({*scores}) == len(hits) or not (language := tongue(text)):
-        return
-
-    def is_foreign(hit: Hit) -> bool:
-        return tongue((hit.document and hit.document.content) or "") != language
-
-    groups = groupby(hits, lambda hit: round(hit.score, _TIED))
-    hits[:] = [hit for _, tied in groups for hit in sorted(tied, key=is_foreign)]
 
 
 def _say_the_same(first: Hit, second: Hit) -> bool:

@@ -14,7 +14,7 @@ from unicodedata import normalize
 
 from rag.exceptions import QueryError
 from rag.index.manifest import Manifest
-from rag.query.syntax import FIELDS, MOST_WORDS, PHRASE, FieldTerm, ParsedQuery
+from rag.query.syntax import MOST_WORDS, PHRASE, FieldTerm, ParsedQuery
 from rag.query.values import value_test
 from rag.search.filters import Filter, all_of, build_qdrant_filters, day, days, none_of, one_of
 from rag.search.results import QueryFilters
@@ -144,21 +144,37 @@ def find_conditions(
     required = [found_by[phrase] for phrase in dict.fromkeys(parsed.phrases)]
     matched = [found.notes for found in required if found.counts]
     matched += map(places.titled, dict.fromkeys(parsed.values("title")))
-    within = [*matched, *_selected(manifest, places, parsed, filters)]
-    excluded = [
-        *(places.on_path(path) for path in dict.fromkeys(parsed.values("path", negated=True))),
-        *(places.titled(title) for title in dict.fromkeys(parsed.values("title", negated=True))),
-        *(_bearing(manifest, t.field, t.value) for t in parsed.properties if t.negated),
-        *(found.notes for found in unwanted),
-    ]
-    conditions = [
-        build_qdrant_filters(filters),
-        *_stated(parsed, manifest),
+    within = [*matched, *_selected(manifest, places, filters)]
+    excluded = [found.notes for found in unwanted]
+    vaults = [_vault(name, manifest) for name in parsed.values("vault")]
+    conditions = [build_qdrant_filters(filters), one_of("vault", vaults) if vaults else None]
+    for term in dict.fromkeys(parsed.fields):
+        if term.negated or term.field not in ("vault", "title"):  # these are asked for above
+            notes = _asked(term, manifest, places)
+            if isinstance(notes, list):
+                (excluded if term.negated else within).append(notes)
+            else:
+                conditions.append(none_of(notes) if term.negated else notes)
+    conditions += [
         *(_any_of(group, manifest, places, found_by) for group in parsed.either),
         _of_notes({*within[0]}.intersection(*within[1:])) if within else None,
         none_of(_of_notes(chain.from_iterable(excluded))) if excluded else None,
     ]
     return all_of(conditions), list(dict.fromkeys(chain.from_iterable(matched)))
+
+
+def _asked(term: FieldTerm, manifest: Manifest | None, places: Places) -> list[str] | Filter | None:
+    """Return the ids of the notes that one condition is fulfilled by, or a filter for them."""
+    match term.field:
+        case "vault":
+            return one_of("vault", [_vault(term.value, manifest)])
+        case "tag":
+            return build_qdrant_filters(QueryFilters(tags=[term.value]))
+        case "title":
+            return places.titled(term.value)
+        case "path":
+            return places.on_path(term.value)
+    return _bearing(manifest, term.field, term.value)
 
 
 def _bearing(manifest: Manifest | None, field: str, value: str) -> list[str]:
@@ -180,14 +196,9 @@ def _left_out(parsed: ParsedQuery) -> Iterator[str]:
 
 
 def _selected(
-    manifest: Manifest | None, places: Places, parsed: ParsedQuery, filters: QueryFilters | None
+    manifest: Manifest | None, places: Places, filters: QueryFilters | None
 ) -> Iterator[list[str]]:
-    """Yield the ids of the notes that each path of a query, and each filter, lets through of which
-    the points know nothing."""
-    yield from map(places.on_path, dict.fromkeys(parsed.values("path")))
-    for term in parsed.properties:
-        if not term.negated:
-            yield _bearing(manifest, term.field, term.value)
+    """Yield the ids of the notes that each filter lets through of which the points know nothing."""
     if filters is None:
         return
     if filters.paths:
@@ -201,16 +212,6 @@ def _selected(
     for first, last in spans:
         if first or last:
             yield manifest.catalogue.modified(first, last) if manifest else []
-
-
-def _stated(parsed: ParsedQuery, manifest: Manifest | None) -> Iterator[Filter | None]:
-    """Yield the conditions of a query's vaults and tags."""
-    vaults = [_vault(name, manifest) for name in parsed.values("vault")]
-    tags = parsed.values("tag")
-    yield build_qdrant_filters(QueryFilters(vaults=vaults or None, tags=tags or None))
-    for vault in parsed.values("vault", negated=True):
-        yield none_of(one_of("vault", [_vault(vault, manifest)]))
-    yield build_qdrant_filters(QueryFilters(excluded_tags=parsed.values("tag", negated=True)))
 
 
 def _any_of(
@@ -231,14 +232,10 @@ def _any_of(
             if not found_by[term.value].counts:
                 return None
             within += found_by[term.value].notes
-        elif term.field == "vault":
-            conditions.append(one_of("vault", [_vault(term.value, manifest)]))
-        elif term.field == "tag":
-            conditions += filter(None, [build_qdrant_filters(QueryFilters(tags=[term.value]))])
-        elif term.field in FIELDS:
-            within += (places.titled if term.field == "title" else places.on_path)(term.value)
+        elif isinstance(notes := _asked(term, manifest, places), list):
+            within += notes
         else:
-            within += _bearing(manifest, term.field, term.value)
+            conditions += [notes] if notes else []
     return {"operator": "OR", "conditions": [*conditions, _of_notes(within)]}
 
 
