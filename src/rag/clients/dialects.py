@@ -133,7 +133,6 @@ class OllamaClient(HttpClient):
         return model.context
 
     def _tags(self, seconds: float | None) -> list[tuple[str, str]]:
-        """Return the names and digests of all models."""
         tags = self.fetch("/api/tags", seconds=seconds)["models"] or ()
         return [(str(tag["name"]), str(tag.get("digest") or "")) for tag in tags]
 
@@ -328,7 +327,6 @@ def _info(entry: Mapping[str, Any]) -> ModelInfo:
 
 
 def _is_called(model: ModelInfo, name: str) -> bool:
-    """Return whether a name is that of a model, with its tag or without."""
     return full_name(name) in map(full_name, (model.name, *model.aliases))
 
 

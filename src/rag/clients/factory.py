@@ -51,7 +51,6 @@ def resolved(config: Settings, made_by: str = "") -> Settings:
 
 
 def _has_model(name: str, config: ModelsConfig) -> bool:
-    """Return whether a provider answers at once and has the configured embedding model."""
     provider: EmbeddingProvider = _provider("embedding", name, config)
     if not provider.is_configured:
         return False

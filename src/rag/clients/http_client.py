@@ -191,7 +191,6 @@ def explain(error: Exception, server: Endpoint, model: str = "") -> Trouble:
 
 
 def _explain_answer(error: Exception, server: Endpoint, model: str) -> Trouble:
-    """Explain that an answer makes no sense."""
     url = server.url
     details, blame = "", Blame.UNCLEAR
     if isinstance(error, NothingWritten):
@@ -251,7 +250,6 @@ def _explain_refusal(refusal: Refusal, server: Endpoint, model: str) -> Trouble:
 
 
 def _explain_silence(error: Exception, server: Endpoint) -> Trouble:
-    """Explain that there was no answer, or not all of it."""
     url, blame = server.url, Blame.UNCLEAR
     host = httpx.URL(url).host
     hint = server.start(is_loopback(host))
@@ -633,7 +631,6 @@ def _unfinished(response: Response, why: str, hint: str) -> UnfinishedError:
 
 
 def _beginning(response: httpx.Response, most: int, cut: bool = False) -> bytes:
-    """Return the body of an answer; of a longer one the beginning, or a `ValueError`."""
     parts, size = [], 0
     for part in response.iter_bytes():
         parts.append(part)

@@ -152,7 +152,6 @@ class Conversation:
         return ""
 
     def _rewrite(self, question: str, turns: list[ConversationTurn]) -> GeneratedText:
-        """Rewrite a question by the chat model, or else without it."""
         texts = [turn.content for turn in turns]
         history = [Exchange(*pair) for pair in zip(texts[::2], texts[1::2], strict=True)]
         rewritten = ""

@@ -464,7 +464,6 @@ def has_happened(text: str, line: str, word_starts: Sequence[int]) -> bool:
 
 
 def _is_log(path: str, title: str) -> bool:
-    """Return whether a note is one of a day or a week, as its file name or title says."""
     return bool(date_in_name(PurePath(path).stem) or date_in_name(title) or day_in(title, 2000))
 
 

@@ -317,7 +317,6 @@ def _run(pipeline: Pipeline, inputs: dict[str, Any], stream: AnswerStream) -> di
 
 
 def _failure(pipeline: Pipeline, error: PipelineRuntimeError) -> RAGError:
-    """Return why a chat generator of whatever kind gave no reply."""
     cause = error.__cause__ or error
     if isinstance(cause, RAGError):
         return cause

@@ -128,7 +128,6 @@ def _check(
 
 
 def _is_too_long(reply: ChatMessage) -> bool:
-    """Return whether the server refused the prompt for its length."""
     return isinstance(reply.meta.get(FAILURE), TooLongError) and not reply.text
 
 
@@ -147,7 +146,6 @@ def _response(reply: ChatMessage) -> Response:
 
 
 def _notices(response: Response, prompt: AnswerPrompt, built: Prompt) -> list[str]:
-    """Say what the reader should know: that the prompt was cut, or notes left out of it."""
     shown, count = len(built.sources), len(prompt.documents) - len(built.dropped)
     lines: list[tuple[str, dict[str, Any]]] = []
     # An old server cuts a prompt in silence where a new one refuses it: it fills the context, and

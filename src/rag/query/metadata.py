@@ -378,7 +378,6 @@ def is_short(rerank_query: str) -> bool:
 
 
 def _subject(plan: FullTransformationResult) -> str:
-    """Return in words what a plan is about, empty when it says nothing."""
     texts = (plain_words(plan.text[:_LONGEST]), plan.metadata.event_keyword, plan.query)
     subjects = (_plain(text).rstrip("?!.。？！ ") for text in texts)
     return next(filter(has_words, subjects), "")

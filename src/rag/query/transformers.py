@@ -353,7 +353,6 @@ class _FromModel(QueryComponent):
         self.generator, self.timeout = generator, timeout
 
     def _ask(self, prompt: Prompt, query: str, key: str, most: int = 0) -> Asked:
-        """Return the model's reply: a text under a key, or at most so many."""
         if not has_words(query):
             return Asked("", "", "the query holds no word")
         return ask(self.generator, prompt, schema_of(key, most), self.timeout)

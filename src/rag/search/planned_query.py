@@ -263,7 +263,6 @@ def _filters(flags: QueryFilters, read: MetadataExtraction) -> QueryFilters:
 
 
 def _variants(plan: FullTransformationResult, dense: bool) -> Variants:
-    """Return what a model wrote to search for besides the query, of each text the first."""
     variants = [
         Variant(_PLAN if len(plan.units) == 1 else f"{_PLAN} {at}", _PLAN, shown(unit), 0.0)
         for at, unit in enumerate(plan.units, 1)

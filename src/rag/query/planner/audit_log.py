@@ -213,7 +213,6 @@ def _is_day(folder: Path) -> bool:
 
 
 def _new_id(time: datetime) -> str:
-    """Return eight digits of time, in milliseconds, and four by chance."""
     number, digits = int(time.timestamp() * 1000) % 36**8, ""
     for _ in range(8):
         number, digit = divmod(number, 36)

@@ -124,7 +124,6 @@ def _prompt(query: str, documents: list[Document]) -> str:
 
 
 def _passage(document: Document) -> str:
-    """Return the beginning of a chunk, about as many tokens of it as `_PASSAGE`."""
     text = embedded_text(document.meta, document.content)
     tokens = count_tokens(text)
     return text if tokens <= _PASSAGE else text[: len(text) * _PASSAGE // tokens]

@@ -115,7 +115,6 @@ class QueryRouter(SearchComponent):
                         raise _wrong(f"routes.rules.{label}", unknown_vault(name, vaults))
 
     def _classify(self, text: str) -> tuple[str, list[float] | None]:
-        """Return the label of a query, and its embedding where that took one."""
         routes = self.routes
         if routes.classifier == EMBEDDING:
             return self._by_meaning(text)

@@ -202,7 +202,6 @@ class Occurrences:
 
 
 def _notes_of(chunks: Iterable[str], owners: Mapping[bytes, str]) -> set[str]:
-    """Return the notes of some chunks, by the ids of their chunks."""
     keys = (bytes.fromhex(chunk.replace("-", "")) for chunk in chunks)
     return {owners[key] for key in keys if key in owners}
 
@@ -339,12 +338,10 @@ def notes_holding(
 
 
 def _terms(word: str) -> tuple[str, ...]:
-    """Return the stems of a word and of its irregular forms."""
     return tuple(dict.fromkeys(map(stem, (word, *other_forms(word)))))
 
 
 def _as_typed(word: str, text: str) -> str:
-    """Return a word in the letters of a text that holds it."""
     match = re.search(re.escape(word), text, re.IGNORECASE)
     return match[0] if match else word
 

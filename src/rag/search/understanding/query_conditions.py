@@ -178,7 +178,6 @@ def _asked(term: FieldTerm, manifest: Manifest | None, places: Places) -> list[s
 
 
 def _bearing(manifest: Manifest | None, field: str, value: str) -> list[str]:
-    """Return the ids of the notes whose front matter field fulfils a condition."""
     return manifest.catalogue.bearing(field, value_test(value)) if manifest else []
 
 
