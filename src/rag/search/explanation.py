@@ -9,9 +9,10 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.index.searchable_text import lexical_parts
 from rag.search.exact_words import EXACT, PAIRS, form_gains, pair_gains, pair_weights, searched
-from rag.search.query import ORIGINAL, Hit, Part, Retrieval, blended_words
+from rag.search.query import ORIGINAL, Hit, Retrieval, blended_words
 from rag.search.results import ChunkScore, Explanation, SearchMode, TermScore
 from rag.stores.base.document_store import BaseDocumentStore
+from rag.stores.base.points import Candidate
 from rag.text.bm25 import FIELDS, query_terms
 from rag.text.exact_forms import asked_forms, asked_pairs
 from rag.text.matches import find_matches
@@ -64,7 +65,7 @@ def trace(store: BaseDocumentStore, retrieval: Retrieval) -> list[Finders]:
 Scores = Sequence[tuple[str, dict[str, float]]]
 
 
-def _split(part: Part, by_words: Scores, by_meaning: Scores) -> dict[str, float]:
+def _split(part: Candidate, by_words: Scores, by_meaning: Scores) -> dict[str, float]:
     """Return what each variant adds to a chunk; together it is all that they add."""
     words, meaning = part.gains
     split: dict[str, float] = {}
@@ -102,7 +103,7 @@ def explain(
     rarity = store.frequencies().idf
     forms, pairs = asked_forms(text), pair_weights(asked_pairs(text), rarity)
 
-    def terms_of(part: Part) -> list[TermScore]:
+    def terms_of(part: Candidate) -> list[TermScore]:
         chunk = chunks.get(part.id)
         written = _written(chunk, text) if chunk else {}
         terms = []

@@ -252,25 +252,13 @@ class Query(NotCopied):
         return is_strange and not pieces(cleaned(self.text))[1]
 
 
-class Part(NamedTuple):
-    """A chunk's share in its note's score."""
-
-    id: str  # of its document
-    weight: float
-    score: float
-    meaning: float = 0.0  # what of the score is due to its embedding
-    cosine: float = 0.0  # how near that is to the query's
-    gains: tuple[float, float] = (0.0, 0.0)  # due to variants, by their words and their meaning
-    forms: float = 0.0  # due to the very words of the query
-
-
 class Hit(NamedTuple):
     """A ranked note (or chunk), with score = bonus + Σ weight · score of the parts."""
 
     id: str  # of the document to show
     note: str
     score: float
-    parts: tuple[Part, ...] = ()
+    parts: tuple[Candidate, ...] = ()
     bonus: float = 0.0
     kept: bool = False  # the best of the query itself, where variants were searched for too
     document: Document | None = None  # once loaded

@@ -18,7 +18,6 @@ from rag.search.query import (
     CHUNKS_PER_NOTE,
     WEIGHTS,
     Hit,
-    Part,
     Query,
     Retrieval,
     blended_vector,
@@ -146,13 +145,13 @@ def rank_notes(candidates: Sequence[Candidate], query: Query) -> list[Hit]:
     best_weight, *weights = WEIGHTS.sections
     for sections in groups.values():
         first, *others = sections.values()
-        parts = [Part(first.id, best_weight, first.score, *first[4:])]
+        parts = [first._replace(weight=best_weight)]
         # The very words of the query count once for a note, however many of its sections hold
         # them; and so does meaning, or long notes would come first.
         for weight, c in zip(weights, others, strict=False):
             by_words = c.score - c.forms - c.meaning
             if by_words > _ROUNDING:  # it may have been near in meaning alone
-                parts.append(Part(c.id, weight, by_words, cosine=c.cosine, gains=c.gains))
+                parts.append(c._replace(weight=weight, score=by_words, meaning=0.0, forms=0.0))
         score = sum(part.weight * part.score for part in parts)
         hits.append(Hit(first.id, first.note, score, tuple(parts)))
     # Above whatever else was found, even where its name is all that a note has of the query.

@@ -108,6 +108,7 @@ class Candidate(NamedTuple):
     `meaning` is what of the score is due to its embedding, `cosine` how near that is to the
     query's: 0 where there is none. `gains` is what of the score is due to variants of the query,
     by their words and by their meaning; `forms` what is due to the very words of the query.
+    `weight` is that of its score in the score of its note.
     """
 
     id: str
@@ -118,6 +119,7 @@ class Candidate(NamedTuple):
     cosine: float = 0.0
     gains: tuple[float, float] = (0.0, 0.0)
     forms: float = 0.0
+    weight: float = 1.0
 
 
 def to_candidate(point: Point) -> Candidate:
