@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from haystack import component, default_from_dict, default_to_dict
+from haystack import component
 from haystack.components.builders import PromptBuilder
 from haystack.dataclasses import ChatMessage, Document
 
@@ -16,7 +16,7 @@ from rag.answers.claims import Evidence
 from rag.answers.notices import marks_for
 from rag.answers.prompt_injection import clean_name
 from rag.answers.prompt_texts import Source
-from rag.clients.factory import chat_provider, with_config
+from rag.clients.factory import chat_provider
 from rag.config import ModelsConfig, OllamaConfig, complete, models_config
 from rag.context.formatters import role_of
 from rag.context.models import ContextItem, Items, SourceType
@@ -24,8 +24,9 @@ from rag.context.steps import find_step
 from rag.exceptions import RAGError, UsageError
 from rag.qa.answer import AnswerStream
 from rag.qa.prompt import Prompt, build_prompt, load_neighbours, no_room, rank_of
+from rag.search.components import SearchComponent
 from rag.search.query import Retrieval
-from rag.stores.base.document_store import BaseDocumentStore, with_store
+from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.points import NotCopied
 from rag.text.messages import brief
 
@@ -115,7 +116,7 @@ class AnswerPrompt(NotCopied):
 
 
 @component
-class AnswerPromptBuilder:
+class AnswerPromptBuilder(SearchComponent):
     """Make the prompt that a model answers from ranked documents.
 
     :param config: the sections of providers, or the `[ollama]` section; without it those in force.
@@ -127,6 +128,8 @@ class AnswerPromptBuilder:
         without numbers an answer can name no source, and is shown as unverified.
     :raises UsageError: for a step that does not exist, or a template that does not parse.
     """
+
+    kept = ("config", "model", "max_tokens", "window", "steps", "template", "document_store")
 
     def __init__(
         self,
@@ -209,26 +212,6 @@ class AnswerPromptBuilder:
             if len(built.ranks) < 2:
                 raise no_room()
             too_long = built
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the component with its settings."""
-        return default_to_dict(
-            self,
-            config=self.config and asdict(self.config),
-            model=self.model,
-            max_tokens=self.max_tokens,
-            window=self.window,
-            steps=self.steps,
-            template=self.template,
-            document_store=self.document_store and self.document_store.to_dict(),
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Any:
-        """Make the component from what `to_dict` gave."""
-        if data["init_parameters"].get("document_store"):
-            data = with_store(data)
-        return default_from_dict(cls, with_config(data))
 
 
 def _message(given: Mapping[str, str]) -> ChatMessage:

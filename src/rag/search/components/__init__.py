@@ -24,7 +24,7 @@ class SearchComponent:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:
         """Make the component from what `to_dict` gave."""
-        data = with_store(data) if "document_store" in cls.kept else data
+        data = with_store(data) if data["init_parameters"].get("document_store") else data
         return default_from_dict(cls, with_config(data) if "config" in cls.kept else data)
 
 
