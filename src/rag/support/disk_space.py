@@ -99,20 +99,16 @@ def copy_tree(
 ) -> None:
     """Copy a folder, without what `skip` tells by its name; what `target` holds stays. A file that
     `is_fixed` says nobody ever writes again gets a second name instead, where the system can."""
-    os.makedirs(target, 0o700, exist_ok=True)
-    with os.scandir(source) as entries:
-        for entry in entries:
-            copied = f"{target}/{entry.name}"
-            if skip(entry.name):
-                continue
-            if entry.is_dir():
-                copy_tree(entry.path, copied, skip, is_fixed)
-                continue
-            if is_fixed(entry.path):
-                with suppress(OSError):  # not every system, nor every disk, gives a file two names
-                    os.link(entry.path, copied)
-                    continue
-            copy_file(entry.path, copied)
+
+    def copy(path: str, copied: str) -> None:
+        if is_fixed(path):
+            with suppress(OSError):  # not every system, nor every disk, gives a file two names
+                os.link(path, copied)
+                return
+        copy_file(path, copied)
+
+    ignored = lambda _, names: {*filter(skip, names)}  # noqa: E731
+    shutil.copytree(source, target, ignore=ignored, copy_function=copy, dirs_exist_ok=True)
 
 
 def copy_file(source: str | Path, target: str | Path) -> None:
