@@ -6,9 +6,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from haystack import component, default_from_dict
+from haystack import component
 
-from rag.clients.factory import chat_provider, with_config
+from rag.clients.factory import chat_provider
 from rag.clients.protocols import EmbeddingProvider
 from rag.config import ModelsConfig, OllamaConfig, RoutesConfig, models_config
 from rag.exceptions import ConfigError, RAGError, UsageError
@@ -22,7 +22,7 @@ from rag.search.components.query_expander import configured_transforms
 from rag.search.filters import all_of, build_qdrant_filters
 from rag.search.query import Query
 from rag.search.results import QueryFilters
-from rag.stores.base.document_store import BaseDocumentStore, with_store
+from rag.stores.base.document_store import BaseDocumentStore
 from rag.support.plugins import canonical, unknown_name
 
 KEYWORD, EMBEDDING = "keyword", "embedding"
@@ -45,13 +45,16 @@ class QueryRouter(SearchComponent):
     def __init__(
         self,
         document_store: BaseDocumentStore,
-        routes: RoutesConfig | None = None,
+        routes: RoutesConfig | dict[str, Any] | None = None,
         config: ModelsConfig | OllamaConfig | None = None,
         embeddings: EmbeddingProvider | None = None,
         keep_transforms: bool = False,
     ) -> None:
         self.document_store, self.keep_transforms = document_store, keep_transforms
-        self.routes, self.config = routes or RoutesConfig(), models_config(config)
+        self.config = models_config(config)
+        self.routes = (
+            RoutesConfig(**routes) if isinstance(routes, dict) else routes or RoutesConfig()
+        )
         check_routes(self.routes)
         self._classifier: Any = None
         self._generator: Any = None  # that of a plug-in's classifier
@@ -97,14 +100,6 @@ class QueryRouter(SearchComponent):
             self.embeddings.close()
         if self._generator is not None:
             self._generator.close()
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Any:
-        """Make the component from what `to_dict` gave."""
-        given = data["init_parameters"]
-        routes = RoutesConfig(**given["routes"])
-        data = {**data, "init_parameters": {**given, "routes": routes}}
-        return default_from_dict(cls, with_config(with_store(data)))
 
     def _check_vaults(self) -> None:
         if manifest := self.document_store.manifest():
