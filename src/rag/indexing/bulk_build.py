@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 # Chunks of a segment, which is not merged again. To build one takes 75 MB and 13 KB a chunk; but
 # every search opens every segment, for some 10 ms, and each repeats what several have of a word. So
 # a first index of 10,000 notes stays below 700 MB of memory, and large ones get larger segments.
-USUAL, LARGEST = 15_000, 27_000
-_FEW = 4  # segments, before they grow
+USUAL, LARGEST = 16_000, 27_000
+_FEW = 3  # segments, before they grow
 
 
 class SegmentWriter(Closing):
