@@ -98,7 +98,8 @@ def find_changes(
     changes.unlisted = {p: why for p, why in scan.problems.items() if p not in listed}
     changes.twins = {p: why for p, why in scan.problems.items() if p in listed}
     changes.notices = scan.notices
-    changes.deleted = [path for path in stats if not _beneath(path, scan.problems)]
+    hidden = tuple(f"{folder}/" for folder in scan.problems)  # nothing is known of what is in them
+    changes.deleted = [path for path in stats if not f"{path}/".startswith(hidden)]
     return changes
 
 
@@ -117,10 +118,6 @@ def scan_vault(
     """List a vault's folder by the settings, as `scan_folder` does."""
     index, respect = config.index, config.obsidian.respect_ignore
     return scan_folder(root, index.ignore, deadline, respect, index.ocr, everything)
-
-
-def _beneath(path: str, folders: dict[str, str]) -> bool:
-    return any(path == folder or path.startswith(folder + "/") for folder in folders)
 
 
 def preview(

@@ -14,7 +14,7 @@ import qdrant_edge as qe
 
 from rag.config import StoreConfig
 from rag.exceptions import REBUILD_INDEX, IndexUnavailableError
-from rag.index.shard_files import CONFIG, SEGMENTS, first_cut
+from rag.index.shard_files import CONFIG, SEGMENT, SEGMENTS, first_cut
 from rag.index.snapshots import POINTS, SHARD, IndexDirectory, IndexSnapshot, damaged_index
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.points import DENSE, SPARSE, Filter, Page, Point, Search
@@ -28,7 +28,6 @@ from rag.stores.edge.shard import (
     edge_point,
     guard,
     index_fields,
-    last_operation,
     load_shard,
     merge,
 )
@@ -301,7 +300,8 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
             segments = [s for s in (folder / SEGMENTS).iterdir() if any(s.glob(POINT_LIST))]
             # A point knows the number of the operation that wrote it, and the engine passes over
             # operations of lower numbers: a later change of an imported point would be lost.
-            for _ in range(max(map(last_operation, segments), default=0)):
+            states = (json.loads((segment / SEGMENT).read_bytes()) for segment in segments)
+            for _ in range(max((state["version"] for state in states), default=0)):
                 self.delete_points([_NOBODY])
             self.close_work()
             for segment in segments:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 import os
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -44,7 +44,6 @@ _ONLY_READ = frozenset(
         *("values_to_points.bin", "point_to_values.bin", "graph.bin", "links_compressed.bin"),
     }
 )
-IsLinked = Callable[["os.DirEntry[str]"], bool]
 
 
 def sort_tables(shard: Path) -> None:
@@ -107,8 +106,8 @@ def openable(shard: Path, tables: Mapping[str, bytes]) -> Iterator[Path]:
             folder = stack.enter_context(
                 TemporaryDirectory(prefix=LINKED, dir=place, ignore_cleanup_errors=True)
             )
-            is_linked = _is_apart(shard, tables) if is_writable else _is_only_read
-            _mirror(str(shard), folder, tables, is_linked)
+            listed = {f"{shard}/segments", *map(os.path.dirname, tables)} if is_writable else None
+            _mirror(str(shard), folder, tables, listed)
             if free_room(folder) < _HOLES:
                 continue
             kept = stack.pop_all()
@@ -126,28 +125,26 @@ def _places() -> tuple[str, ...]:
     return MEMORY, gettempdir(), "/var/tmp"
 
 
-def _mirror(source: str, target: str, tables: Mapping[str, bytes], is_linked: IsLinked) -> None:
+def _mirror(source: str, target: str, tables: Mapping[str, bytes], listed: set[str] | None) -> None:
+    """Link a folder, but for the tables.
+
+    :param listed: the folders that the engine lists, and those of the tables: all else is linked.
+        Without it only what the engine opens for reading alone; all else is copied.
+    """
     with os.scandir(source) as entries:
         for entry in entries:
             twin = f"{target}/{entry.name}"
+            if listed is None:
+                is_linked = entry.name in _ONLY_READ
+            else:
+                is_linked = entry.path not in listed and not source.endswith("/segments")
             if (table := tables.get(entry.path)) is not None:
                 with open(twin, "wb") as file:
                     file.write(table)
-            elif is_linked(entry):
+            elif is_linked:
                 os.symlink(entry.path, twin)
             elif entry.is_dir():
                 os.mkdir(twin)
-                _mirror(entry.path, twin, tables, is_linked)
+                _mirror(entry.path, twin, tables, listed)
             else:
                 copy_file(entry.path, twin)
-
-
-def _is_apart(shard: Path, tables: Mapping[str, bytes]) -> IsLinked:
-    """Link all but the folders that the engine lists and those of the tables."""
-    segments = f"{shard}/segments"
-    real = {segments, *(os.path.dirname(table) for table in tables)}
-    return lambda entry: entry.path not in real and os.path.dirname(entry.path) != segments
-
-
-def _is_only_read(entry: os.DirEntry[str]) -> bool:
-    return entry.name in _ONLY_READ

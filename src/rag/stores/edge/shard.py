@@ -9,7 +9,6 @@ module needs no Haystack, which would take 45 MB of the memory of each.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +19,6 @@ import qdrant_edge as qe
 
 from rag.exceptions import IndexUnavailableError, RAGError
 from rag.index.frequencies import dimension_counts
-from rag.index.shard_files import SEGMENT
 from rag.stores.base.points import DENSE, SPARSE, Point, checked_json
 
 # Fields that filters select by. Without an index a filter reads every payload: 500 in 3 ms.
@@ -165,8 +163,3 @@ def build_segments(folder: Path, batches: Iterable[Sequence[Point]]) -> Counter[
         shard.flush()
         shard.close()
     return counts
-
-
-def last_operation(segment: Path) -> int:
-    """Return the number of the operation that wrote to a segment last."""
-    return int(json.loads((segment / SEGMENT).read_text("utf-8"))["version"])
