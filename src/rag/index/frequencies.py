@@ -78,11 +78,9 @@ class Frequencies:
         pairs = zip(query.indices, query.values, strict=True)
         return SparseVector(query.indices, [weight * self.idf(index) for index, weight in pairs])
 
-    def change(self, changes: Counter[int], rebuild: bool = False) -> None:
-        """Add changes, from `dimension_counts`, to the counts, or put them in their place."""
+    def change(self, changes: Counter[int]) -> None:
+        """Add changes, from `dimension_counts`, to the counts."""
         with self._db:
-            if rebuild:
-                self._db.execute("DELETE FROM counts")
             self._db.executemany(
                 "INSERT INTO counts VALUES (?, ?)"
                 " ON CONFLICT (dimension) DO UPDATE SET count = count + excluded.count",

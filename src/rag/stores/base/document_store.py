@@ -107,12 +107,13 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
     def __init__(self, directory: IndexDirectory) -> None:
         self.directory = directory
         self.path = str(directory.path)
-        self.counts = ChunkCounts(self)
         self.mutex = threading.RLock()  # held over steps that must not mix with another thread's
         self._writing: ExitStack | None = None
         self._snapshot: IndexSnapshot | None = None
         self._manifest: Manifest | None = None
-        self._frequencies: Frequencies | None = None
+        self._frequencies: Frequencies | None = None  # of what is read
+        self._changes = Counter[int]()  # of the frequencies, by what was written
+        self._had_points = False  # whether some that nobody counted were there before
         self._pins = 0
         self._sample: tuple[int, list[str]] = (-1, [])  # by the revision of the index
 
@@ -214,14 +215,44 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
         :raises IndexUnavailableError: when they are missing or damaged.
         """
         with self.mutex:
-            if self.reads_work:
-                return self.counts.now()
-            snapshot = self._hold()
-            if snapshot is None:
-                return Frequencies()
-            if self._frequencies is None:
+            snapshot = None if self.reads_work else self._hold()
+            if self._frequencies is None and self.reads_work:
+                self._frequencies = self._counted()
+            elif self._frequencies is None and snapshot:
                 self._frequencies = Frequencies.open(snapshot.path / FREQUENCIES)
-            return self._frequencies
+            return self._frequencies or Frequencies()
+
+    def _counted(self) -> Frequencies:
+        """Return the frequencies of what is being written: those of the former snapshot, changed,
+        or where there are none those of all points."""
+        file = self.directory.begin_work() / FREQUENCIES
+        if self._had_points and not file.exists():
+            self._changes.clear()
+            for points in self.point_pages(Page(_PAGE, fields=False, vectors=True)):
+                self._changes.update(dimension_counts(point.sparse for point in points))
+        frequencies = Frequencies.open_work(file)
+        if self._changes:
+            frequencies.change(self._changes)
+            self._changes.clear()
+        return frequencies
+
+    def _count(self, ids: Sequence[str], written: Sequence[Point] = ()) -> None:
+        """Count no more the points of some ids, which are to be deleted or written over.
+
+        :param written: the points that take their places.
+        """
+        self.begin_writing()
+        self.directory.begin_work()
+        self._forget_frequencies()
+        former = self.retrieve([*dict.fromkeys(ids)], fields=False, vectors=[SPARSE])
+        last = {point.id: point for point in written}.values()
+        self._changes.subtract(dimension_counts(point.sparse for point in former))
+        self._changes.update(dimension_counts(point.sparse for point in last))
+
+    def _forget_frequencies(self) -> None:
+        if self._frequencies is not None:
+            self._frequencies.close()
+            self._frequencies = None
 
     def publish(self, number: int | None = None) -> None:
         """Make what was written what readers see.
@@ -232,8 +263,8 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
         with self.mutex:
             self.begin_writing()
             points = self._complete_points()
-            self.counts.now()
-            self.counts.forget()  # what is written next is counted from the file
+            self._counted().close()
+            self._forget_frequencies()
             self._publish(number or self.directory.newest() + 1, points)
 
     @abstractmethod
@@ -249,7 +280,8 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
 
     def release(self) -> None:
         """Release the staging index, which may then be removed; the lock is kept."""
-        self.counts.forget()
+        self._forget_frequencies()
+        self._changes.clear()
         self.close_work()
 
     def close(self) -> None:
@@ -382,7 +414,7 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
             if points:
                 self.begin_writing()
                 self.fit_dense_space(row for point in points for row in point.embeddings or ())
-                self.counts.change([point.id for point in points], points)
+                self._count([point.id for point in points], points)
                 self.upsert(points)
         return len(points)
 
@@ -414,7 +446,7 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
         """Delete documents; unknown ids are passed over."""
         if ids := [*map(point_id, document_ids)]:
             with self.mutex:
-                self.counts.change(ids)
+                self._count(ids)
                 self.delete_points(ids)
 
     # -- retrieval and ranking ---------------------------------------------------------
@@ -603,66 +635,6 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
             self.begin_writing()
             if self.embedding_dim is not None:
                 self.drop_dense_space()
-
-
-class ChunkCounts:
-    """The document frequencies of what a store writes, kept with every write. They lie in the
-    staging index from one publication to the next; where they do not fit the points, these are
-    counted.
-    """
-
-    def __init__(self, store: BaseDocumentStore) -> None:
-        self._store = store
-        self._staged: Frequencies | None = None  # of what is written, without `_changes`
-        self._changes = Counter[int]()
-        self._is_true = True  # otherwise the points are counted
-
-    def now(self) -> Frequencies:
-        """Return those of what is being written."""
-        staged = self._begin()
-        if not self._is_true:
-            self._changes.clear()
-            for points in self._store.point_pages(Page(_PAGE, fields=False, vectors=True)):
-                self._changes.update(dimension_counts(point.sparse for point in points))
-        if self._changes or not self._is_true:
-            staged.change(self._changes, rebuild=not self._is_true)
-            self._changes.clear()
-            self._is_true = True
-        return staged
-
-    def change(self, ids: Sequence[str], written: Sequence[Point] = ()) -> None:
-        """Count no more the points of some ids, which are to be deleted or written over.
-
-        :param written: the points that take their places.
-        """
-        if self._begin().chunks or self._changes:
-            former = self._store.retrieve([*dict.fromkeys(ids)], fields=False, vectors=[SPARSE])
-            self._changes.subtract(dimension_counts(point.sparse for point in former))
-        last = {point.id: point for point in written}.values()
-        self._changes.update(dimension_counts(point.sparse for point in last))
-
-    def add(self, counts: Counter[int]) -> None:
-        """Count the points of segments that are to be moved in."""
-        self._begin()
-        if self._is_true:
-            self._changes.update(counts)
-            self.now()
-
-    def _begin(self) -> Frequencies:
-        """Return those of the former snapshot, to be changed."""
-        if self._staged is None:
-            self._store.begin_writing()
-            file = self._store.directory.begin_work() / FREQUENCIES
-            self._is_true = file.exists() or not self._store.count_points()
-            self._staged = Frequencies.open_work(file)
-        return self._staged
-
-    def forget(self) -> None:
-        """Close the file, to be read when it is asked next."""
-        if self._staged is not None:
-            self._staged.close()
-        self._staged = None
-        self._changes.clear()
 
 
 def _created(point: Point) -> str:

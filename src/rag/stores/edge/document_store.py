@@ -295,7 +295,9 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
         No point of it may be there already.
         """
         with self.mutex:
-            self.counts.add(counts)
+            self.begin_writing()
+            self.directory.begin_work()
+            self._changes.update(counts)
             # The one without points, for more to come, would have the others merged with it.
             segments = [s for s in (folder / SEGMENTS).iterdir() if any(s.glob(POINT_LIST))]
             # A point knows the number of the operation that wrote it, and the engine passes over

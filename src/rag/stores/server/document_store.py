@@ -112,7 +112,8 @@ class QdrantServerDocumentStore(BaseDocumentStore):
             description = self._describe()
             everything = {"exact": True}
             is_used = description and self._ask("POST", "/points/count", everything)["count"]
-            self._head = self._claim(bool(is_used))
+            self._had_points = bool(is_used)
+            self._head = self._claim(self._had_points)
             self._complete_collection(description)
 
     def _claim(self, is_used: bool) -> Head:
