@@ -4,7 +4,7 @@ that they hold, as they are written, for `word*` and for words misspelt.
 A fact is a field and one value of it; the values of `TAGS` are the notes' tags. Only notes with
 chunks have facts. Words are only ever added; one whose last note went stays until the index is
 rebuilt. Whoever takes a word from here asks the index whether any chunk still holds it
-(`ChunkCounts.holds`).
+(`Frequencies.holds`).
 """
 
 from __future__ import annotations

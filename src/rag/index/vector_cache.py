@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 
@@ -35,17 +35,18 @@ class VectorCache(Closing):
         self._db = self._open()
 
     def _open(self) -> sqlite3.Connection:
-        with suppress(OSError, sqlite3.OperationalError):
+        try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                return _connect(self._path)
-            except sqlite3.OperationalError:
-                raise
-            except sqlite3.DatabaseError:
-                for file in self._path.parent.glob(f"{self._path.name}*"):  # its journals too
-                    file.unlink()
-                return _connect(self._path)
-        return _connect(":memory:")
+            db = sqlite3.connect(self._path)
+            db.execute(_SCHEMA)
+        except (OSError, sqlite3.OperationalError):  # it cannot be written
+            db = sqlite3.connect(":memory:")
+            db.execute(_SCHEMA)
+        except sqlite3.DatabaseError:
+            for file in self._path.parent.glob(f"{self._path.name}*"):  # its journals too
+                file.unlink()
+            return self._open()
+        return db
 
     @contextmanager
     def _spared(self) -> Iterator[None]:
@@ -94,16 +95,6 @@ class VectorCache(Closing):
     def close(self) -> None:
         """Close the file."""
         self._db.close()
-
-
-def _connect(path: Path | str) -> sqlite3.Connection:
-    db = sqlite3.connect(path)
-    try:
-        db.execute(_SCHEMA)
-    except sqlite3.DatabaseError:
-        db.close()
-        raise
-    return db
 
 
 def _key(text: str) -> bytes:
