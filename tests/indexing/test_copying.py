@@ -155,5 +155,5 @@ def test_without_a_server_it_says_how_to_name_one(config):
 
 def test_an_index_of_another_version_is_not_copied(remote, folder, monkeypatch):
     monkeypatch.setattr("rag.index.manifest.SCHEMA_VERSION", 99)
-    with pytest.raises(IndexUnavailableError, match="another version"):
+    with pytest.raises(IndexUnavailableError, match="no embedded index of this version"):
         copy_to_server(remote)

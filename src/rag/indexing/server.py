@@ -61,40 +61,26 @@ def copy_to_server(
         )
     embedded = replace(config, store=StoreConfig())
     with get_document_store(embedded) as source, get_document_store(config) as target:
-        if not source.is_readable:
-            raise _not_copied("there is no embedded index to copy", source.path)
         with source.pinned():
             manifest = source.manifest()
             if manifest is None or not readable(manifest.get("fingerprint")):
-                message = "the embedded index was made by another version of rag"
-                raise _not_copied(message, source.path)
+                message = "there is no embedded index of this version of rag to copy"
+                hint = "Index straight into the server with `rag index`."
+                raise IndexUnavailableError(message, source.path, hint=hint)
             target.begin_writing(wait)
             # Should it be broken off, no manifest tells which text each point has: the next run
             # writes all of them again.
             target.directory.clear_work()
             _copy_points(source, target, progress or unseen)
-            work, snapshot = (
-                target.directory.work,
-                source.directory.path / str(source.snapshot_name()),
-            )
+            work, snapshot = target.directory.work, str(source.snapshot_name())
             for file in FILES:
-                shutil.copyfile(snapshot / file, work / file)
+                shutil.copyfile(source.directory.path / snapshot / file, work / file)
             with Manifest.open_work(work / MANIFEST) as copy:
                 number = copy.raise_revision(at_least=target.directory.newest())
             target.publish(number)
             notes, chunks = manifest.totals()
-            return CopyReport(
-                url=config.store.url,
-                collection=config.store.collection,
-                notes=notes,
-                chunks=chunks,
-                embedded=source.count_embedded(),
-            )
-
-
-def _not_copied(message: str, path: str) -> IndexUnavailableError:
-    hint = "Index straight into the server with `rag index`."
-    return IndexUnavailableError(message, path, hint=hint)
+            url, collection = config.store.url, config.store.collection
+            return CopyReport(url, collection, notes, chunks, source.count_embedded())
 
 
 def _copy_points(source: BaseDocumentStore, target: BaseDocumentStore, progress: Progress) -> None:
