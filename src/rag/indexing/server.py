@@ -60,27 +60,30 @@ def copy_to_server(
             hint="RAG_STORE__URL=http://127.0.0.1:6333 rag index --to-server",
         )
     embedded = replace(config, store=StoreConfig())
-    with get_document_store(embedded) as source, get_document_store(config) as target:
-        with source.pinned():
-            manifest = source.manifest()
-            if manifest is None or not readable(manifest.get("fingerprint")):
-                message = "there is no embedded index of this version of rag to copy"
-                hint = "Index straight into the server with `rag index`."
-                raise IndexUnavailableError(message, source.path, hint=hint)
-            target.begin_writing(wait)
-            # Should it be broken off, no manifest tells which text each point has: the next run
-            # writes all of them again.
-            target.directory.clear_work()
-            _copy_points(source, target, progress or unseen)
-            work, snapshot = target.directory.work, str(source.snapshot_name())
-            for file in FILES:
-                shutil.copyfile(source.directory.path / snapshot / file, work / file)
-            with Manifest.open_work(work / MANIFEST) as copy:
-                number = copy.raise_revision(at_least=target.directory.newest())
-            target.publish(number)
-            notes, chunks = manifest.totals()
-            url, collection = config.store.url, config.store.collection
-            return CopyReport(url, collection, notes, chunks, source.count_embedded())
+    with (
+        get_document_store(embedded) as source,
+        get_document_store(config) as target,
+        source.pinned(),
+    ):
+        manifest = source.manifest()
+        if manifest is None or not readable(manifest.get("fingerprint")):
+            message = "there is no embedded index of this version of rag to copy"
+            hint = "Index straight into the server with `rag index`."
+            raise IndexUnavailableError(message, source.path, hint=hint)
+        target.begin_writing(wait)
+        # Should it be broken off, no manifest tells which text each point has: the next run
+        # writes all of them again.
+        target.directory.clear_work()
+        _copy_points(source, target, progress or unseen)
+        work, snapshot = target.directory.work, str(source.snapshot_name())
+        for file in FILES:
+            shutil.copyfile(source.directory.path / snapshot / file, work / file)
+        with Manifest.open_work(work / MANIFEST) as copy:
+            number = copy.raise_revision(at_least=target.directory.newest())
+        target.publish(number)
+        notes, chunks = manifest.totals()
+        url, collection = config.store.url, config.store.collection
+        return CopyReport(url, collection, notes, chunks, source.count_embedded())
 
 
 def _copy_points(source: BaseDocumentStore, target: BaseDocumentStore, progress: Progress) -> None:
