@@ -100,8 +100,8 @@ def _embed(store: BaseDocumentStore, size: int) -> None:
         made = rng.normal(size=(len(points), SENTENCES, size)).tolist()
         store.write_embeddings({p.id: rows for p, rows in zip(points, made, strict=True)})
     with Manifest.open_work(store.directory.work / MANIFEST) as manifest:
-        number = manifest.raise_revision(at_least=store.directory.newest())
-    store.publish(number)
+        manifest.set(revision=str(store.directory.newest() + 1))
+    store.publish()
 
 
 def _bare(config: RAGConfig, remote: RAGConfig) -> float:

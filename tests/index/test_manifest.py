@@ -209,7 +209,6 @@ CHANGES: list[Callable[[Manifest], object]] = [
     lambda manifest: manifest.set_vault("work", "/new"),
     lambda manifest: manifest.drop_vault("work"),
     lambda manifest: manifest.add_words(["word"]),
-    lambda manifest: manifest.raise_revision(),
     lambda manifest: manifest.set(fact="new"),
 ]
 

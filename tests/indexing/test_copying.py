@@ -54,9 +54,9 @@ def embed(config: RAGConfig, size: int) -> None:
         store.drop_embeddings()
         store.write_embeddings({d.id: [[1.0] + [0.0] * (size - 1)] for d in store.all_documents()})
         with Manifest.open_work(store.directory.begin_work() / MANIFEST) as manifest:
-            number = manifest.raise_revision(at_least=store.directory.newest())
+            manifest.set(revision=str(store.directory.newest() + 1))
             record_embedded(manifest, Embedded(Space("m", "", size, ""), len(NOTES), len(NOTES)))
-        store.publish(number)
+        store.publish()
 
 
 def kept_in(store: BaseDocumentStore) -> list[Any]:

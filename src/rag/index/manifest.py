@@ -424,12 +424,6 @@ class Manifest(Closing):
         self._own().execute("DELETE FROM vaults WHERE name = ?", (name,))
         self._db.execute("DELETE FROM meta WHERE key = ?", (_FACTS + name,))
 
-    def raise_revision(self, at_least: int = 0) -> int:
-        """Return a new revision, above `at_least` too."""
-        number = max(self.revision, at_least) + 1
-        self.set(revision=str(number))
-        return number
-
     def _drop(self, identity: str) -> None:
         for table in ("facts", "names", "links"):
             self._db.execute(f"DELETE FROM {table} WHERE id = ?", (identity,))

@@ -121,6 +121,7 @@ class IndexRun:
         pipeline = self._pipeline = self._users_pipeline
         self._store = store_of(pipeline, "writer") if pipeline else None
         self._is_prepared = False
+        self.is_rebuilding = False  # whether nothing of the staging index was published yet
         self._settled: set[str] = set()  # vaults that the staging index holds as they are now
         self._vectors: VectorCache | None = None
         self._without_vector = 0  # chunks written without an embedding
@@ -173,10 +174,8 @@ class IndexRun:
         return self._begin_rebuild(why)
 
     def _begin(self, manifest: Manifest) -> None:
-        """A new manifest counts on from the snapshots there are, and is `anew` until it was
-        published: readers must not take an old snapshot for it."""
-        manifest.set(anew="yes", fingerprint=fingerprint(self.config))
-        manifest.raise_revision(at_least=self.directory.newest())
+        self.is_rebuilding = True
+        manifest.set(fingerprint=fingerprint(self.config))
         if embedded := self._published(read_embedded):
             record_embedded(manifest, embedded)  # the vectors themselves are kept by text
         self._published(lambda before: keep_copied(before, manifest))
@@ -216,11 +215,6 @@ class IndexRun:
         if self.is_rebuilding:
             roots = self._published(Manifest.vaults) | roots
         return {name: Path(root) for name, root in roots.items()}
-
-    @property
-    def is_rebuilding(self) -> bool:
-        """Whether nothing of the staging index was published yet."""
-        return bool(self.manifest.get("anew"))
 
     # -- the points --------------------------------------------------------------------
 
@@ -474,17 +468,17 @@ class IndexRun:
         if missing := self._missing_points():
             # A segment that the engine did not take for what it is.
             raise IndexingError(missing, hint="Run `rag index` again: the index is rebuilt.")
-        number = self.manifest.raise_revision(at_least=self.directory.newest())
         now = datetime.now().astimezone().isoformat(timespec="seconds")
         totals = f"{self.report.notes} {self.report.chunks}"
-        self.manifest.set(indexed_at=now, anew="", totals=totals)
+        revision = str(self.directory.newest() + 1)
+        self.manifest.set(indexed_at=now, revision=revision, totals=totals)
         self.record_embedding()
         self.manifest.close()  # its file is copied
         try:
-            self.store.publish(number)
+            self.store.publish()
         finally:
             self.manifest = Manifest.open_writer(self.directory)
-        self.report.published = True
+        self.report.published, self.is_rebuilding = True, False
 
     def _complete(self) -> None:
         """Readers must not lose what this run was not asked for: after a new start the other vaults

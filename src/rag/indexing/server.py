@@ -79,8 +79,8 @@ def copy_to_server(
         for file in FILES:
             shutil.copyfile(source.directory.path / snapshot / file, work / file)
         with Manifest.open_work(work / MANIFEST) as copy:
-            number = copy.raise_revision(at_least=target.directory.newest())
-        target.publish(number)
+            copy.set(revision=str(target.directory.newest() + 1))
+        target.publish()
         notes, chunks = manifest.totals()
         url, collection = config.store.url, config.store.collection
         return CopyReport(url, collection, notes, chunks, source.count_embedded())

@@ -68,13 +68,12 @@ def rewrite(
     with directory.writing():
         with Manifest.open_work(directory.begin_work() / MANIFEST) as manifest:
             manifest.set(**facts)
-            number = manifest.raise_revision()
         with get_document_store(config, directory) as store:
             documents = store.filter_documents()
             changed = change(documents)
             store.write_documents(changed, DuplicatePolicy.OVERWRITE)
             store.delete_documents(sorted({d.id for d in documents} - {d.id for d in changed}))
-            store.publish(number)
+            store.publish()
 
 
 def test_without_an_index_the_other_checks_go_on(config):

@@ -254,10 +254,9 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
             self._frequencies.close()
             self._frequencies = None
 
-    def publish(self, number: int | None = None) -> None:
-        """Make what was written what readers see.
+    def publish(self) -> None:
+        """Make what was written what readers see, the next snapshot.
 
-        :param number: the snapshot's number; by default the next one.
         :raises IndexingError: when the disk has no room, or a server holds less.
         """
         with self.mutex:
@@ -265,7 +264,7 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
             points = self._complete_points()
             self._counted().close()
             self._forget_frequencies()
-            self._publish(number or self.directory.newest() + 1, points)
+            self._publish(self.directory.newest() + 1, points)
 
     @abstractmethod
     def _complete_points(self) -> int:
