@@ -140,8 +140,7 @@ def test_a_damaged_part_is_said_to_be_one(text, catalog, publish, read, server):
 
 @rows(
     "payload",
-    *({"version": 7}, {"parts": "abc"}, {"revision": -1}, {"revision": True}),
-    {"unfinished": "yes"},
+    *({"version": 7}, {"parts": "abc"}, {"unfinished": "yes"}),
 )
 def test_a_head_of_another_kind_is_said_to_be_damaged(payload, catalog, server):
     server.engine.set_payload(NAME, payload, [0])

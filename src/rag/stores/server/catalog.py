@@ -67,8 +67,6 @@ class Head:
     before: str = ""  # the version before
     parts: int = 0  # of how many it is made
     points: int = 0  # how many belong to it
-    revision: int = 0  # of its manifest
-    published: str = ""  # when, as ISO text
     unfinished: bool = False  # whether points were written that no catalog knows yet
 
     @classmethod
@@ -82,8 +80,8 @@ class Head:
         plain = asdict(cls())
         values = {name: payload.get(name, value) for name, value in plain.items()}
         wrong = [name for name, value in plain.items() if type(values[name]) is not type(value)]
-        if wrong or not 0 <= values["revision"] < 1 << 53:
-            raise ValueError(f"wrong in its head: {', '.join(wrong) or 'revision'}")
+        if wrong:
+            raise ValueError(f"wrong in its head: {', '.join(wrong)}")
         return cls(**values | {"name": brief(values["name"])})
 
     @classmethod
@@ -403,7 +401,7 @@ def _fetch(catalog: Catalog, head: Head, directory: IndexDirectory) -> None:
         with directory.disk_in_view():
             directory.clear_work()
             catalog.fetch(head, directory.work)
-        directory.publish(max(directory.newest() + 1, head.revision), head.points)
+        directory.publish(directory.newest() + 1, head.points)
     except KeyError:
         newer = catalog.head()
         if newer is None or newer.version == head.version:

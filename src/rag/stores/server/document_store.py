@@ -26,7 +26,6 @@ from rag.stores.server.catalog import (
     Head,
     check_writer,
     claim,
-    moment,
     refresh,
     taken_over,
     written_elsewhere,
@@ -168,8 +167,7 @@ class QdrantServerDocumentStore(BaseDocumentStore):
         head, folder = self._head, self.directory.begin_work()
         with self._rest.answering():
             files = self._catalog.send(head, folder, uuid4().hex)
-            facts = {"points": points, "revision": number, "published": moment()}
-            head = self._catalog.change(head, **files, **facts, unfinished=False)
+            head = self._catalog.change(head, **files, points=points, unfinished=False)
             self._catalog.sweep(head)
         self.directory.publish(number, points)
         head.write(self.directory.path)
