@@ -21,8 +21,6 @@ COLLECTION_NAME = StoreConfig.collection
 
 _HOMES = {
     "rag.stores.edge.document_store": ("QdrantEdgeDocumentStore",),
-    "rag.index.snapshots": ("IndexDirectory",),
-    "rag.index.manifest": ("Manifest",),
     "rag.stores.base.document_store": ("BaseDocumentStore",),
     "rag.stores.server.document_store": ("QdrantServerDocumentStore",),
 }

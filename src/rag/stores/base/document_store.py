@@ -115,7 +115,7 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
         self._changes = Counter[int]()  # of the frequencies, by what was written
         self._had_points = False  # whether some that nobody counted were there before
         self._pins = 0
-        self._sample: tuple[int, list[str]] = (-1, [])  # by the revision of the index
+        self._sample: tuple[str | None, list[str]] = (None, [])  # by the name of its snapshot
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -602,13 +602,12 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
     def sample_ids(self) -> list[str]:
         """Return the ids of `_SAMPLE_SIZE` documents with an embedding, those whose points have the
         lowest ids, which are hashes: their cosines tell what is near to a query in this index and
-        by its model. They are asked for once for each revision of the index."""
+        by its model. They are asked for once for each snapshot."""
         with self.mutex:
-            manifest = self.manifest()
-            revision = manifest.revision if manifest else -1
-            if manifest is None or revision != self._sample[0]:
+            name = self.snapshot_name()
+            if name is None or name != self._sample[0]:
                 page, _ = self.read_page(Page(_SAMPLE_SIZE, WITH_EMBEDDING, ["id"]))
-                self._sample = revision, [document_id(point) for point in page]
+                self._sample = name, [document_id(point) for point in page]
             return self._sample[1]
 
     def write_embeddings(self, embeddings: Mapping[str, Sequence[list[float]]]) -> None:
