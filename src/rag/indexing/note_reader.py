@@ -238,17 +238,8 @@ def _within_share(note: Note, chunks: list[Chunk]) -> list[Chunk]:
     )
     note.title = note.title[: share // 2].rstrip()
     room = share - len(note.title)
-    return [replace(chunk, heading=_innermost(chunk.heading, room)) for chunk in chunks]
-
-
-def _innermost(heading: Sequence[str], room: int) -> tuple[str, ...]:
-    kept: list[str] = []
-    for text in reversed(heading):
-        if room <= 0:
-            break
-        kept.append(text[:room])
-        room -= len(text)
-    return tuple(reversed(kept))
+    innermost = [tuple(text[:room] for text in chunk.heading[-1:]) for chunk in chunks]
+    return [replace(c, heading=heading) for c, heading in zip(chunks, innermost, strict=True)]
 
 
 def is_wanted(note: Note, config: IndexConfig) -> bool:
