@@ -23,7 +23,7 @@ NAME = "notes.catalog"
 Files = dict[str, bytes]
 
 OLD: Files = dict(zip(FILES, (b"old names " * 1000, b"old counts"), strict=True))
-NEW: Files = dict(zip(FILES, (b"new names " * 2000, b""), strict=True))
+NEW: Files = dict(zip(FILES, (b"new names " * 2000, b"new counts"), strict=True))
 # Of bytes that cannot be compressed, so that they are sent in several parts.
 LARGE: Files = {FILES[0]: random.Random(1).randbytes(200_000)}
 
@@ -111,7 +111,7 @@ def test_what_killed_runs_left_and_points_of_others_go_with_the_next_catalog(
     server.engine.upsert(NAME, [models.PointStruct(id=5, vector={}, payload={"n": 5})])
     publish(catalog, NEW)
     assert read() == NEW
-    assert len(stored(server)) == 1 + 1 + 1  # the head, this part, the one before
+    assert len(stored(server)) == 1 + 2 + 2  # the head, these parts, those before
 
 
 def test_a_reader_that_began_before_can_end(catalog, publish, read):

@@ -14,7 +14,6 @@ fetches the catalog whenever the head names another version than it has.
 from __future__ import annotations
 
 import json
-import shutil
 import socket
 import zlib
 from base64 import b64decode, b64encode
@@ -22,9 +21,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from gzip import BadGzipFile
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any
 from uuid import UUID, uuid4, uuid5
 
@@ -38,14 +35,14 @@ from rag.stores.server.rest import RestClient
 from rag.support.files import changing, claim_data_folder, read_file, replace_durably
 from rag.support.http_transport import brief
 
-FORMAT = 4
+FORMAT = 5
 FILES = (MANIFEST, FREQUENCIES)
 _MACHINE = "machine.json"
 _LONGEST_NAME = 100
 TAKE_OVER = "To write it from here from now on: `rag index --take-over`"
 _HEAD = 0  # the id of its point
 _PARTS = UUID("5a3f6f0e-6d0b-4f0e-9d7e-2a4f3f1c8b52")
-_PART = 3_000_000  # compressed bytes of a part; a server takes 32 MB a request
+_PART = 8_000_000  # bytes of a part, before it is compressed; a server takes 32 MB a request
 _LEVEL = 4  # of compression: half the time of zlib's default, 3 % more bytes
 _WAITED = {"wait": "true"}
 # Through one copy, the same for all who write, unless it is known to be gone. ("strong" would fail
@@ -256,21 +253,16 @@ class Catalog:
 
     def send(self, head: Head, folder: Path, version: str) -> dict[str, Any]:
         """Send the files in a folder; return what the head says once they are the catalog."""
-        import tarfile
-
         number = 0
-        with TemporaryFile() as packed:
-            with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=_LEVEL) as archive:
-                for path in (folder / name for name in FILES):
-                    if path.exists():
-                        archive.add(path, path.name)
-            packed.seek(0)
-            while content := packed.read(_PART):
-                payload = {"version": version, "part": b64encode(content).decode("ascii")}
-                point = {"id": part_id(version, number), "vector": {}, "payload": payload}
-                place = f"{self._path}/points"
-                self._client.request("PUT", place, {"points": [point]}, params=_WAITED)
-                number += 1
+        for path in filter(Path.exists, map(folder.joinpath, FILES)):
+            with path.open("rb") as file:
+                while content := file.read(_PART):
+                    part = b64encode(zlib.compress(content, _LEVEL)).decode("ascii")
+                    payload = {"version": version, "file": path.name, "part": part}
+                    point = {"id": part_id(version, number), "vector": {}, "payload": payload}
+                    body = {"points": [point]}
+                    self._client.request("PUT", f"{self._path}/points", body, params=_WAITED)
+                    number += 1
         return {"version": version, "parts": number, "before": head.version}
 
     def sweep(self, head: Head) -> None:
@@ -282,31 +274,22 @@ class Catalog:
             self._client.request("POST", f"{self._path}/points/delete", body, params=_WAITED)
 
     def fetch(self, head: Head, folder: Path) -> None:
-        """Write the files of a catalog into a folder.
+        """Write the files of a catalog into a folder that has none.
 
         :raises KeyError: when the server lacks a part.
         :raises IndexUnavailableError: when one is damaged.
         """
-        import tarfile
-
-        with TemporaryFile() as packed:
-            for number in range(head.parts):
-                payload = self._payload(part_id(head.version, number))
-                if payload is None:
-                    raise KeyError(number)
-                try:
-                    packed.write(b64decode(str(payload.get("part")), validate=True))
-                except ValueError as error:
-                    raise self._damaged(error) from error
-            packed.seek(0)
+        for number in range(head.parts):
+            payload = self._payload(part_id(head.version, number))
+            if payload is None:
+                raise KeyError(number)
             try:
-                with tarfile.open(fileobj=packed, mode="r:gz") as archive:
-                    for file in archive:
-                        if file.name in FILES and (content := archive.extractfile(file)):
-                            with content, (folder / file.name).open("wb") as target:
-                                shutil.copyfileobj(content, target)
-            except (ValueError, EOFError, tarfile.TarError, zlib.error, BadGzipFile) as error:
+                content = zlib.decompress(b64decode(str(payload.get("part")), validate=True))
+                name = FILES[FILES.index(str(payload.get("file")))]
+            except (ValueError, zlib.error) as error:
                 raise self._damaged(error) from error
+            with (folder / name).open("ab") as target:
+                target.write(content)
 
 
 def part_id(version: str, number: int) -> str:
