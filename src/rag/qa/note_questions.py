@@ -23,7 +23,7 @@ from rag.qa.answer import Answer, LastDay, NotesAsked, Quote
 from rag.qa.extractive_answerer import is_for_readers, line_in_file, passage_of
 from rag.query.note_questions import Asked, NoteQuestion, alternatives, subject_of
 from rag.query.syntax import condition_spans, parse_query
-from rag.search.components.note_ranker import first_chunks
+from rag.search.components.note_ranker import FIRST, first_chunks
 from rag.search.components.query_analyzer import understand
 from rag.search.filters import Filter, all_of, day, one_of, plain_tags
 from rag.search.matching_line import matching_line
@@ -44,7 +44,6 @@ from rag.vault.note import date_in_name
 if TYPE_CHECKING:
     from rag.search.planned_query import Intent
 
-_FIRST: Filter = {"field": "meta.position", "operator": "==", "value": 0}
 _EITHER = r"\b(?:or|または|もしくは) ?{0}|{0} ?(?:or\b|または|もしくは)"
 _LEAST_CHUNKS = 100  # that are ranked: those of the best may not hold all words
 _NEAREST = 3  # notes that are named where none was meant
@@ -187,7 +186,7 @@ def _choose(
         query = understand(store, " ".join([*plain, *conditions]), filters, lists=True)
         words, chunks = list(dict.fromkeys(chain(*(words for _, words in groups)))), None
     elif not (words or unknown):
-        first = all_of([query.filters, _FIRST])
+        first = all_of([query.filters, FIRST])
         count = store.count_documents_by_filter(first)
         most = count if named is None else min(named, count)
         newest = store.newest(first, most)[:most]

@@ -22,7 +22,7 @@ from rag.exceptions import ModelError, QueryError, RAGError, StorageError
 from rag.qa.answer import Answer, AnswerStream, OnProgress, OnText
 from rag.qa.extractive_answerer import AnswerBuilder, QuotationAnswerer
 from rag.query.syntax import not_text, parse_query
-from rag.search.components.note_ranker import newest_notes
+from rag.search.components.note_ranker import newest_chunks
 from rag.search.components.query_analyzer import QueryAnalyzer, check_top_k
 from rag.search.pipeline import ANALYZER, LOADER, search_with
 from rag.search.query import Query, Variants
@@ -84,8 +84,8 @@ class QuestionAnalyzer(QueryAnalyzer):
             quotes_all=lists and not relaxed,
         )
         if lists:
-            newest = newest_notes(self.document_store, query, query.top_k)
-            query = replace(query, matched=newest)
+            newest = newest_chunks(self.document_store, query, query.top_k)
+            query = replace(query, matched=[chunk.note for chunk in newest])
         return {"query": query}
 
 

@@ -13,7 +13,7 @@ from unicodedata import normalize
 from rag.app.index_state import check_vaults
 from rag.app.notes import read_lines
 from rag.exceptions import RAGError
-from rag.search.components.note_ranker import newest_notes
+from rag.search.components.note_ranker import newest_chunks
 from rag.search.components.query_analyzer import understand
 from rag.search.filters import MODIFIED, TITLE, check_order, ordered_notes
 from rag.search.results import Excerpt, SearchResult
@@ -88,7 +88,8 @@ def matching_lines(
     store = snapshot.store
     with store.pinned(), snapshot.manifest() as manifest:
         understood = replace(understand(store, "", filters, True), lists=True, order=order)
-        ids = newest_notes(store, understood, max(1, manifest.rows()))
+        newest = newest_chunks(store, understood, max(1, manifest.rows()))
+        ids = [chunk.note for chunk in newest]
         if order in (MODIFIED, TITLE):
             ids = ordered_notes(manifest, ids, order)
         places = {name[4]: name[:2] for name in manifest.names()}

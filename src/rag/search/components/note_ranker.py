@@ -15,7 +15,6 @@ from rag.search.components import OverStore
 from rag.search.exact_words import with_exact_words
 from rag.search.filters import MODIFIED, TITLE, Filter, all_of, one_of, ordered_notes
 from rag.search.query import (
-    CHUNKS_PER_NOTE,
     WEIGHTS,
     Hit,
     Query,
@@ -44,14 +43,14 @@ _SAME_SCORE = 0.03
 _ROUNDING = 1e-9
 _WEIGHED = 2  # hits that are needed to say by how much one is ahead
 _NOTHING = SparseEmbedding([], [])  # a query that finds nothing
+FIRST: Filter = {"field": "meta.position", "operator": "==", "value": 0}  # chunk of a note
 
 
 def first_chunks(
     store: BaseDocumentStore, filters: Filter | None, notes: list[str]
 ) -> list[Candidate]:
     """Return the first chunk of each of these notes, as far as the filters let them."""
-    first = {"field": "meta.position", "operator": "==", "value": 0}
-    return store.newest(all_of([filters, one_of("file_id", notes), first]), len(notes))
+    return store.newest(all_of([filters, one_of("file_id", notes), FIRST]), len(notes))
 
 
 @component
@@ -165,35 +164,24 @@ def rank_notes(candidates: Sequence[Candidate], query: Query) -> list[Hit]:
 
 def list_notes(store: BaseDocumentStore, query: Query) -> list[Hit]:
     """List the notes that the filters of a query select, the newest first or as it asks."""
-    manifest = store.manifest()
+    manifest, chosen = store.manifest(), list[Candidate]()
     if manifest and query.lists and query.order in (MODIFIED, TITLE):
-        foremost = ordered_notes(manifest, None, query.order)[: _FOREMOST * query.top_k]
-        chunks = {one.note: one.id for one in first_chunks(store, query.filters, foremost)}
-        if len(chunks) >= query.top_k:  # the filters let so many through
-            notes = [note for note in foremost if note in chunks][: query.top_k]
-            return [Hit(chunks[note], note, 0.0) for note in notes]
-        notes = newest_notes(store, query, max(1, manifest.rows()))
-        notes = ordered_notes(manifest, notes, query.order)[: query.top_k]
+        order = ordered_notes(manifest, None, query.order)[: _FOREMOST * query.top_k]
+        chunks = {chunk.note: chunk for chunk in first_chunks(store, query.filters, order)}
+        if len(chunks) < query.top_k:  # the filters let so few through
+            every = newest_chunks(store, query, max(1, manifest.rows()))
+            chunks = {chunk.note: chunk for chunk in every}
+            order = ordered_notes(manifest, chunks, query.order)
+        chosen = [chunks[note] for note in order if note in chunks][: query.top_k]
     else:
-        notes = newest_notes(store, query, query.top_k)
-    first = {
-        candidate.note: candidate.id for candidate in first_chunks(store, query.filters, notes)
-    }
-    return [Hit(first[note], note, 0.0) for note in notes if note in first]
+        chosen = newest_chunks(store, query, query.top_k)
+    return [Hit(chunk.id, chunk.note, 0.0) for chunk in chosen]
 
 
-def newest_notes(store: BaseDocumentStore, query: Query, top_k: int) -> list[str]:
-    """Return the ids of the notes that the filters of a query select, the newest first; none where
-    it does not ask for a list."""
-    notes: list[str] = []
-    wanted = top_k * CHUNKS_PER_NOTE
-    while query.lists:
-        newest = store.newest(query.filters, wanted)
-        notes = list(dict.fromkeys(candidate.note for candidate in newest))
-        if len(notes) >= top_k or len(newest) < wanted:
-            break
-        wanted *= 4
-    return notes[:top_k]
+def newest_chunks(store: BaseDocumentStore, query: Query, top_k: int) -> list[Candidate]:
+    """Return the first chunks of the notes that the filters of a query select, the newest first;
+    none where it does not ask for a list."""
+    return store.newest(all_of([query.filters, FIRST]), top_k)[:top_k] if query.lists else []
 
 
 @component
