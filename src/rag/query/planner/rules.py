@@ -231,11 +231,8 @@ class SlotReader:
 
     def _take_around(self, start: int, end: int, unknown: list[Read]) -> None:
         """Take what stands between two positions, without the names that the index lacks."""
-        for read in unknown:  # the word that joins the first unknown one behind the others goes too
+        for read in unknown:  # the words that join the unknown ones go too
             first = read.start - (self._normalized.plain[read.start - 1 : read.start] == "#")
-            if read.start >= end:
-                end = first
-                break
             if start < first:
                 self._normalized.take(start, first)
             start = max(start, read.end)
