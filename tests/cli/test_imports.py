@@ -21,8 +21,8 @@ CONFIG = "config file_kinds files"
 FILES = f"{CONFIG} platformdirs"
 MANIFEST = f"{FILES} closing disk_space month_names unicode_forms index vault Stemmer"
 ENGINE = f"{MANIFEST} lazy_imports clients stores haystack qdrant_edge"
-SEARCH = f"{ENGINE} answers search query indexing pipeline_parts vector_digest"
-ANSWER = "qa context plugins settings_repr"
+SEARCH = f"{ENGINE} search query indexing pipeline_parts vector_digest"
+ANSWER = "answers qa context plugins settings_repr"
 # A command -> what it loads besides `ALWAYS`. A new name here costs every user its import at each
 # run: is it needed for what was asked?
 APP = "app json_reports"
