@@ -20,7 +20,7 @@ from rag.app.requests import SyncRequest
 from rag.app.status import read_status
 from rag.app.sync import sync
 from rag.app.vaults import add_vault
-from rag.app.watch import Outcome, Watcher
+from rag.app.watch import IndexProcess, Outcome, Watcher
 from rag.app.watch_state import be_only_watcher, read_watcher
 from rag.config import RAGConfig
 from rag.exceptions import LockedError, RAGError, StorageError, UsageError
@@ -558,6 +558,15 @@ def start(config) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     for process in started:
         process.kill()
         process.communicate()
+
+
+def test_a_run_that_fails_or_is_ended_is_told_in_a_sentence(tmp_path):
+    process = IndexProcess(tmp_path / "none.toml")
+    assert "no configuration file" in process.run().why
+    process.prepare()
+    assert process._process
+    process._process.process.kill()
+    assert process.run().why == "`rag index` did not finish: signal 9 ended it"
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=SLOW)])
