@@ -75,11 +75,6 @@ class Outcome:
     error: RAGError | None = None
 
     @property
-    def exit_code(self) -> int:
-        """That of `rag index`; with 5 some note could not be read, and is named."""
-        return self.error.exit_code if self.error else 5 if self.run.incomplete else 0
-
-    @property
     def why(self) -> str:
         """Why it failed; empty where it did not."""
         return self.error.as_notice() if self.error else ""
@@ -176,8 +171,7 @@ class Watcher:
     :param tell: is given a line on each run that changed something.
     :param warn: is given what else there is to say.
     :param file: the project's file of settings, as the indexer is given it.
-    :param runner: indexes words; without one, a process.
-    :param embedder: makes embeddings; without one, a process.
+    :param runner: indexes words, and `embedder` makes embeddings; without one, a process.
     :param listen: makes what tells of changes, as `FileEvents` does.
     :param clock: has `time`, and `monotonic`, which stands still while the machine sleeps.
     """
@@ -312,8 +306,9 @@ class Watcher:
             free_at = max(self._free_at, now - _SAVED) + outcome.cpu / _SHARE
             self._free_at = min(free_at, now + _LATEST) if changed else free_at
         self._report(self._runner, outcome, f" ({took:.1f} s)")
-        code, why = outcome.exit_code, outcome.why
-        self._write(last_run=WatchRun(self._iso(), round(1000 * took), code, changed, why))
+        code = outcome.error.exit_code if outcome.error else 5 if outcome.run.incomplete else 0
+        run = WatchRun(self._iso(), round(1000 * took), code, changed, outcome.why)
+        self._write(last_run=run)
 
     def _next_embedding(self) -> float:
         return inf if self._is_embedding else self._embed_at

@@ -74,8 +74,7 @@ def read_watcher(config: RAGConfig) -> WatcherStatus | None:
 
 def write_watcher(config: RAGConfig, status: WatcherStatus) -> None:
     """Write down how the watcher is."""
-    text = json.dumps(to_json(status), ensure_ascii=False)
-    replace_durably(config.data_dir / _STATE, text.encode("utf-8", "replace"))
+    replace_durably(config.data_dir / _STATE, json.dumps(to_json(status)).encode())
 
 
 @contextmanager
@@ -103,8 +102,6 @@ def _is_watched(config: RAGConfig) -> bool:
     try:
         with (config.data_dir / _LOCK).open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        pass
+    except OSError as error:
+        return isinstance(error, BlockingIOError)
     return False

@@ -63,7 +63,11 @@ def render(lines: list[str], vault: str, path: str) -> Page:
     tokens = _MARKDOWN.parse(without_controls(body), env)
     html = Markup(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, env))
     headings = [
-        Heading(int(token.tag[1]), _text_of(inline), token.map[0] + env["shift"])
+        Heading(
+            int(token.tag[1]),
+            "".join(child.content for child in inline.children or ()),
+            token.map[0] + env["shift"],
+        )
         for token, inline in pairwise(tokens)
         if token.type == "heading_open" and token.map
     ]
@@ -92,10 +96,6 @@ def _worded(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(map(_worded, value))
     return "" if value is None else without_controls(str(value))
-
-
-def _text_of(inline: Token) -> str:
-    return "".join(child.content for child in inline.children or ())
 
 
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 Given = QueryParams | bytes  # the query of an address, or a body
 LISTS = frozenset(("vaults", "tags", "paths", "where"))  # may stand in an address several times
-_LINES = 10_000  # of one note
 
 
 @dataclass(frozen=True)
@@ -150,4 +149,4 @@ def notes(workspace: Workspace, asked: Batch) -> NotesReport:
 
 def note(workspace: Workspace, asked: Note) -> NoteReport:
     """Read a note."""
-    return get_note(workspace.config, asked.note, limits=Limits(_LINES))
+    return get_note(workspace.config, asked.note, limits=Limits(10_000))
