@@ -155,9 +155,8 @@ class IndexDirectory:
         that do not hold what was published, as far as their size or time tells."""
         name = self.current()
         damaged = find_damage(self.path / name) if name else []
-        if (self.path / DAMAGED).exists():
-            with suppress(OSError):
-                damaged += [read_file(self.path / DAMAGED).decode("utf-8", "replace")]
+        with suppress(OSError):
+            damaged.append(read_file(self.path / DAMAGED).decode("utf-8", "replace"))
         return damaged
 
     def open_current(self) -> IndexSnapshot:

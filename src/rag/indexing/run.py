@@ -338,7 +338,9 @@ class IndexRun:
         from rag.support.processes import may_start
 
         store: Any = self.store
-        return SegmentWriter(store) if may_start() else None
+        with suppress(OSError):  # the system allows no other process
+            return SegmentWriter(store) if may_start() else None
+        return None
 
     def _write_files(
         self,
