@@ -111,7 +111,8 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
         self._writing: ExitStack | None = None
         self._snapshot: IndexSnapshot | None = None
         self._manifest: Manifest | None = None
-        self._frequencies: Frequencies | None = None  # of what is read
+        self._frequencies: Frequencies | None = None  # of the snapshot
+        self._staged: Frequencies | None = None  # of what is written
         self._changes = Counter[int]()  # of the frequencies, by what was written
         self._had_points = False  # whether some that nobody counted were there before
         self._pins = 0
@@ -215,26 +216,27 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
         :raises IndexUnavailableError: when they are missing or damaged.
         """
         with self.mutex:
-            snapshot = None if self.reads_work else self._hold()
-            if self._frequencies is None and self.reads_work:
-                self._frequencies = self._counted()
-            elif self._frequencies is None and snapshot:
+            if self.reads_work:
+                return self._counted()
+            snapshot = self._hold()
+            if snapshot and self._frequencies is None:
                 self._frequencies = Frequencies.open(snapshot.path / FREQUENCIES)
             return self._frequencies or Frequencies()
 
     def _counted(self) -> Frequencies:
         """Return the frequencies of what is being written: those of the former snapshot, changed,
         or where there are none those of all points."""
-        file = self.directory.begin_work() / FREQUENCIES
-        if self._had_points and not file.exists():
-            self._changes.clear()
-            for points in self.point_pages(Page(_PAGE, fields=False, vectors=True)):
-                self._changes.update(dimension_counts(point.sparse for point in points))
-        frequencies = Frequencies.open_work(file)
+        if self._staged is None:
+            file = self.directory.begin_work() / FREQUENCIES
+            if self._had_points and not file.exists():
+                self._changes.clear()
+                for points in self.point_pages(Page(_PAGE, fields=False, vectors=True)):
+                    self._changes.update(dimension_counts(point.sparse for point in points))
+            self._staged = Frequencies.open_work(file)
         if self._changes:
-            frequencies.change(self._changes)
+            self._staged.change(self._changes)
             self._changes.clear()
-        return frequencies
+        return self._staged
 
     def _count(self, ids: Sequence[str], written: Sequence[Point] = ()) -> None:
         """Count no more the points of some ids, which are to be deleted or written over.
@@ -243,16 +245,16 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
         """
         self.begin_writing()
         self.directory.begin_work()
-        self._forget_frequencies()
         former = self.retrieve([*dict.fromkeys(ids)], fields=False, vectors=[SPARSE])
         last = {point.id: point for point in written}.values()
         self._changes.subtract(dimension_counts(point.sparse for point in former))
         self._changes.update(dimension_counts(point.sparse for point in last))
 
-    def _forget_frequencies(self) -> None:
-        if self._frequencies is not None:
-            self._frequencies.close()
-            self._frequencies = None
+    def _close_staged(self) -> None:
+        if self._staged is not None:
+            self._staged.close()
+        self._staged = None
+        self._changes.clear()
 
     def publish(self) -> None:
         """Make what was written what readers see, the next snapshot.
@@ -262,8 +264,8 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
         with self.mutex:
             self.begin_writing()
             points = self._complete_points()
-            self._counted().close()
-            self._forget_frequencies()
+            self._counted()
+            self._close_staged()
             self._publish(self.directory.newest() + 1, points)
 
     @abstractmethod
@@ -279,8 +281,7 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
 
     def release(self) -> None:
         """Release the staging index, which may then be removed; the lock is kept."""
-        self._forget_frequencies()
-        self._changes.clear()
+        self._close_staged()
         self.close_work()
 
     def close(self) -> None:

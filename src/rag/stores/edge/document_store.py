@@ -13,7 +13,7 @@ from typing import Any
 import qdrant_edge as qe
 
 from rag.config import StoreConfig
-from rag.exceptions import REBUILD_INDEX, IndexUnavailableError
+from rag.exceptions import IndexUnavailableError
 from rag.index.shard_files import CONFIG, SEGMENT, SEGMENTS, first_cut
 from rag.index.snapshots import POINTS, SHARD, IndexDirectory, IndexSnapshot, damaged_index
 from rag.stores.base.document_store import BaseDocumentStore
@@ -131,11 +131,8 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
         self.directory.require_reserve()
         sort_tables(path)
         shard = load_shard(path)  # for the first time since it was filled: files of it change
-        count = count_points(shard)
+        self._require_points(shard, points)
         shard.close()
-        if count != points:
-            details = f"{count} of {points} points"
-            raise StoreError("the new index cannot be read", details, hint=REBUILD_INDEX)
         self.directory.publish(number, points)
 
     @property
