@@ -84,8 +84,16 @@ def test_other_words_mean_no_time_of_notes(query):
     assert (*days(query), window(query).field) == ALWAYS
 
 
-@rows("query", "what happened in 2020", "1945年に何を決定したか", "the last year of the war")
-def test_what_is_asked_about_is_no_time_of_notes(query):
+@rows(
+    "query",
+    *("sync not working since yesterday", "昨日から同期できない", "同期が昨日から動かない"),
+    *("how do I list notes created this week", "最近編集したファイルを表示する方法"),
+    *("過去30日の履歴を復元", "1年前のバージョンに戻す", "keep deleted files for the past month"),
+    *("songs about the past year", "goals for this year", "notes from August Strindberg"),
+    *("notes from 2001 a space odyssey", "the work of art in march order"),
+    *("what happened in 2020", "1945年に何を決定したか", "the last year of the war"),
+)
+def test_trouble_a_topic_and_a_name_are_no_time_of_notes(query):
     assert (*days(query), window(query).field) == ALWAYS
 
 

@@ -4,8 +4,10 @@ can tell: "the holidays", 年末, "the end of last month".
 A time counts when it stands by itself for one ("last week", 先週) or beside words of notes, of
 writing, of spans ("notes from March", "since 2024-05", 3月のメモ) or of what happens then
 ("meetings today", "what happened on 3 May 2025"); a year alone needs words of notes. What is asked
-about ("what happened in 1945") and what lies ahead are left in the query. *Recently* and 最近 are
-the last 30 days. The readers in the second half of this module tell what each word means.
+about ("what happened in 1945"), how something is done and trouble ("sync not working since
+yesterday"), a time that is the topic ("songs about the past year") and what lies ahead are left in
+the query. *Recently* and 最近 are the last 30 days. What each word means is told by the readers in
+the second half of this module.
 """
 
 from __future__ import annotations
@@ -55,13 +57,30 @@ _QUESTION = re.compile(
     r"^ *(?:(?:on|in|at|for|to|from|by|with) )?(?:what|who|whom|whose|when|where|why|how|which"
     rf"|did|does|do|is|was|are|were){E}|[か?] *$|何|なぜ|いつ|どこ|誰|だれ|どの|どう"
 )
+# A time in a question about how something is done, or beside trouble, is part of what is asked.
+_HOW = re.compile(
+    rf"^ *how (?:do|does|to|can|should|did|would){E}"
+    "|(?:方法|使い方|やり方|書き方)(?:は|を[^ ]{1,9})?[ ?。]*$"
+)
+_TROUBLE = re.compile(
+    rf"{B}how to{E}|{B}can (?:i|we|it){E}|{B}can(?:'t|not){E}"
+    rf"|{B}(?:not|stopped) (?:work|sync|load|open)(?:ing|s)?{E}"
+    "|方法|でき(?:ない|ません|ますか|る)|動(?:か|き)(?:ない|ません)|するには|エラー|復元|に戻[すし]"
+)
 _EVENTS = re.compile(
     rf"{B}(?:(?:meeting|appointment|discussion|decision|one-on-one|retro|stand-?up)s?"
     rf"|{WHAT_HAPPENED}){E}|会議(?!室)|打ち?合わ?せ|ミーティング|面談|{JA_WHAT_HAPPENED}"
     "|(?:何|なに)を(?:決め(?:た|ました)|決定し|話し合|話し(?:た|ました))"
 )
+_TOPIC = re.compile(rf"{B}(?:about|for)(?: the)? +$")
+# What follows a month or year that is no name: not "August Strindberg", "2001 a space odyssey".
+_DATE_ENDS = re.compile(
+    rf"[ \x1e\x1f]*(?:$|[^a-z0-9 ]|(?:about|on|in|from|to|at|and|or|but|not|tagged"
+    rf"|with(?:out)?|that|which|by|for|mention\w*|regarding|onwards?|until|till|through"
+    rf"|{NOTE}|journals?|of|i|we){E})"
+)
 _BEFORE = re.compile(
-    rf"(?:{B}(?:(?P<edit>{_EDITS})|(?:{_WRITES}))(?: +(?:by me|down))?(?: +(?:{_NOTE}))? *"
+    rf"(?:{B}(?:(?P<edit>{_EDITS})|(?P<write>{_WRITES}))(?: +(?:by me|down))?(?: +(?:{_NOTE}))? *"
     rf"|(?:(?<=notes )|(?<=memos )|(?<=entries ))did (?:i|we) (?P<own>{_EDIT}) +)?"
     rf"(?:{B}(?P<word>since|starting(?: +from)?|as of|after|later than|newer than"
     r"|more than|less than|before|earlier than|older than|prior to|until|till"
@@ -69,13 +88,13 @@ _BEFORE = re.compile(
     rf"(?:(?:the|early|late) +)?$"
 )
 _AFTER_EN = re.compile(
-    rf" +(?:(?P<edit>{_EDITS})|(?:{_WRITES})){E}|'s{E}"
+    rf" +(?:(?P<edit>{_EDITS})|(?P<write>{_WRITES})){E}|'s{E}"
     rf"|(?P<on> +(?:onwards?|to (?:now|date|the present)|(?:un)?till? now)){E}"
 )
 _AFTER_JA = re.compile(
     "(?:頃|ごろ|分)?(?:の(?:間|あいだ)|中|以内)?"
     "(?P<word>以降|以来|以後|から(?:今|現在)まで|から|より後|の後|以前|より前|の前|まで|以上前|より古い)?"
-    rf"(?P<tail>、?[にはで]?(?:最後に|最終)?(?:(?P<edit>{_JA_EDITS})|{_JA_WRITES})"
+    rf"(?P<tail>、?[にはで]?(?:最後に|最終)?(?:(?P<edit>{_JA_EDITS})|(?P<write>{_JA_WRITES}))"
     "(?:した|しました|された|されている|している|たれ|れた|いた|た|て(?!い?な)(?:いた|おいた)?|済みの?)?)?"
     "(?:[には、]|の(?!ない)|で(?![はな])|を(?!除|のぞ)|に?かけて(?:の|に)?)?"
 )
@@ -123,12 +142,13 @@ class FoundTime(NamedTuple):
 
 class _Context(NamedTuple):
     """What stands around a time mention: from where to where, a word such as "since", and whether
-    words of changing notes do."""
+    words of changing or of writing notes do."""
 
     start: int
     end: int
     word: str
     edited: bool
+    written: bool
 
 
 class _Text(NamedTuple):
@@ -147,6 +167,8 @@ def find_time(text: str, today: date) -> FoundTime | None:
     What is not wanted ("not from last week") is no window, unless all other days are one.
     """
     about_notes = _ABOUT_NOTES.search(text) is not None
+    if _HOW.search(text) or (not about_notes and _TROUBLE.search(text)):
+        return None
     asks = not about_notes and _QUESTION.search(text) is not None and not _OWN.search(text)
     read = _Text(text, about_notes, asks, today)
     mentions = list(find_mentions(text, today))
@@ -230,10 +252,10 @@ def _around(text: str, mention: TimeMention) -> _Context:
         word = "since" if after["on"] else word
     elif after := _AFTER_JA.match(text, end):
         word = after["word"] or word
-    edited = groups.get("edit") or groups.get("own")
+    edited, written = groups.get("edit") or groups.get("own"), groups.get("write")
     if after:
-        end, edited = after.end(), edited or after["edit"]
-    return _Context(start, end, word, bool(edited))
+        end, edited, written = after.end(), edited or after["edit"], written or after["write"]
+    return _Context(start, end, word, bool(edited), bool(written))
 
 
 def _counts(read: _Text, mention: TimeMention, around: _Context) -> bool:
@@ -243,18 +265,22 @@ def _counts(read: _Text, mention: TimeMention, around: _Context) -> bool:
         return False
     if strength == "age":
         return about_notes
+    if not about_notes and _TOPIC.search(text, 0, mention.start):
+        return False
     if strength == "sure" or (strength == "day" and around.word == "since"):
         return True
     if read.asks:
         assert mention.days
         return mention.days.first == mention.days.last and _EVENTS.search(text) is not None
+    if strength in ("month", "year") and not _DATE_ENDS.match(text, mention.end):
+        return False
     if around.word in _SPANS:
         return True
     notes_follow = _NOTES_FOLLOW.match(text, mention.end) is not None
     is_cued = around.word in _MONTH_CUES
     if strength == "year":
-        beside = is_cued or around.edited or notes_follow or text[mention.end - 1] == "年"
-        return about_notes and beside
+        beside = is_cued or around.written or around.edited or notes_follow
+        return about_notes and (beside or text[mention.end - 1] == "年")
     if strength == "day":  # "standup on Monday", but not "today" alone
         ends = text[: mention.start].strip() and not text[mention.end :].strip(" ?!.")
         if ends or _EVENTS.search(text):
