@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import sqlite3
+import threading
 from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
@@ -35,6 +36,7 @@ class Frequencies:
 
     def __init__(self, db: sqlite3.Connection | None = None) -> None:
         self._db = db or sqlite3.connect(":memory:")
+        self._mutex = threading.Lock()  # threads may share a connection, one after the other
         if db is None:
             self._db.execute(_SCHEMA)
         self._count = lru_cache(_KEPT)(self._read_count)
@@ -61,7 +63,8 @@ class Frequencies:
 
     def _read_count(self, dimension: int) -> int:
         query = "SELECT count FROM counts WHERE dimension = ?"
-        row = self._db.execute(query, (dimension,)).fetchone()
+        with self._mutex:
+            row = self._db.execute(query, (dimension,)).fetchone()
         return int(row[0]) if row else 0
 
     def holds(self, dimension: int) -> bool:
@@ -80,7 +83,7 @@ class Frequencies:
 
     def change(self, changes: Counter[int]) -> None:
         """Add changes, from `dimension_counts`, to the counts."""
-        with self._db:
+        with self._mutex, self._db:
             self._db.executemany(
                 "INSERT INTO counts VALUES (?, ?)"
                 " ON CONFLICT (dimension) DO UPDATE SET count = count + excluded.count",

@@ -282,11 +282,13 @@ def test_a_store_may_be_used_from_any_thread(store):
     store.write_documents([doc("0")])
     failures: list[BaseException] = []
 
+    query = sparse(**{f"d{number}": 1.0 for number in range(1, 60)})
+
     def work(number: int) -> None:
         try:
             for n in range(10):
                 store.write_documents([doc(f"{number}-{n}", sparse_embedding=sparse(d1=1.0))])
-                store.find_candidates(sparse(d1=1.0))
+                store.find_candidates(query)
         except BaseException as error:
             failures.append(error)
 
