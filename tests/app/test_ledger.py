@@ -154,6 +154,19 @@ def test_a_vault_whose_folder_is_gone_is_not_counted(config, count):
     assert read_status(config).vaults["work"].files is None
 
 
+def test_whether_notes_changed_is_not_known_of_a_folder_that_is_gone_or_empty(config, count):
+    _, folder = count({"a.md": NOTE})
+    away = folder.rename(folder.with_name("moved"))
+    for _ in ("gone", "empty"):
+        status = read_status(config)
+        assert status.index.changed is None
+        assert str(folder) in status.vaults["work"].notices[-1]
+        folder.mkdir(exist_ok=True)
+    folder.rmdir()
+    away.rename(folder)
+    assert read_status(config).index.changed == 0
+
+
 NAMES = st.sampled_from(
     ["a.md", "b.txt", "c.pdf", "d.png", "e.org", ".f.md", "README", "é.md", "e\u0301.md", "ü.csv"]
 )

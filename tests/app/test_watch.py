@@ -468,7 +468,10 @@ class TestWhatTheSystemTells:
             assert "a.md" in until("a.md")
 
     def test_a_name_that_is_not_utf_8_is_told_in_words_and_ends_it(self, tmp_path):
-        with listening(tmp_path) as until, pytest.raises(OSError, match="a name that is not UTF-8"):
+        with (
+            listening(tmp_path) as until,
+            pytest.raises(WatchLimitError, match="a name that is not UTF-8"),
+        ):
             (tmp_path / os.fsdecode(b"\xfe.md")).write_text("a")
             until("never")
 

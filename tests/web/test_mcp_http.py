@@ -51,6 +51,8 @@ def test_headers_must_say_what_the_message_says(client):
         for value in ("other", None):
             answer = ask(client, message, **{name: value})
             assert (answer.status, answer.json["error"]["code"]) == (400, -32020)
+    no_text = ask(client, {**message, "method": [1]}, **{"Mcp-Method": "tools/call"})
+    assert no_text.json["error"]["code"] == -32020
 
 
 def test_progress_comes_before_the_answer(client):

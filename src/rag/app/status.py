@@ -179,10 +179,13 @@ def read_status(
                 scan = scan_vault(root, config, time.monotonic() + _PATIENCE, everything=True)
                 files, not_indexed = count_files(manifest, name, stats, scan, config.index.ocr)
                 left_out += not_indexed if skipped else []
+                if stats and not scan.notes:
+                    raise IndexingError(f"{root} holds no notes (is it mounted?): these are kept")
                 if changed is not None:
                     changed += count_stale_in(root, stats, scan)
-            except IndexingError:
-                pass  # not mounted: what was indexed is the best there is
+            except IndexingError as error:
+                notices.append(str(error))
+                changed = None
             except TimeoutError:
                 changed = None
             vaults[name] = VaultStatus(root, *counts.get(name, (0, 0)), notices, files)

@@ -31,7 +31,7 @@ _RULES = {".gitignore", ".ragignore", ".obsidian/app.json"}
 
 
 class WatchLimitError(OSError):
-    """The system watches no more folders for this user; the message says what raises the limit."""
+    """The system cannot tell of changes, so that files must be looked at; the message says why."""
 
 
 class FileEvents:
@@ -57,7 +57,7 @@ class FileEvents:
         """Return paths of which something was told, as soon as there are some; none after so many
         seconds, or after `wake`.
 
-        :raises WatchLimitError: when there are more folders than may be watched.
+        :raises WatchLimitError: when the system cannot tell of changes.
         :raises OSError: when nothing more will be told of some folder.
         """
         try:
@@ -131,5 +131,6 @@ def _as_ours(error: Exception) -> OSError:
                 f" instead; `sudo sysctl fs.inotify.{limit}` raises the limit"
             )
     if "Unable to decode path" in str(error):
-        return OSError("a file has a name that is not UTF-8: all folders are looked at instead")
+        what = "a file has a name that is not UTF-8"
+        return WatchLimitError(f"{what}, so files are looked at every few seconds instead")
     return error if isinstance(error, OSError) else OSError(str(error))

@@ -86,7 +86,7 @@ def _check_headers(request: Request, message: Message) -> None:
         return
     params, method = message.get("params", {}), message.get("method")
     expected = {"mcp-protocol-version": meta[VERSION], "mcp-method": method}
-    if method in _NAMES:
+    if isinstance(method, str) and method in _NAMES:
         expected["mcp-name"] = params.get(_NAMES[method])
     for name, value in expected.items():
         if _decoded(headers.get(name, "")) != value:

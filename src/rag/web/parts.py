@@ -65,7 +65,7 @@ def _note(workspace: Workspace, params: QueryParams) -> tuple[Any, ...]:
         report = get_note(workspace.config, name, limits=Limits(0))
     row = report.note.row
     whole = get_note(workspace.config, f"{row.vault}/{row.path}", limits=_LIMITS)
-    at = int(line) if line.isdecimal() else report.line_start if report.part else 0
+    at = int(line[:9]) if line.isdecimal() else report.line_start if report.part else 0
     page = render(whole.lines, row.vault, row.path)
     template = workspace.state.uri
     if template in ("", FILE, OBSIDIAN):

@@ -104,7 +104,9 @@ class Chat(_Answering, arguments.Filters, ChatRequest):
 class Index(Arguments, SyncRequest):
     """Bring the index up to date with the notes."""
 
-    prune: Annotated[bool, Field(description="forget notes of empty or missing folders")] = False
+    prune: Annotated[
+        bool, Field(strict=True, description="forget notes of empty or missing folders")
+    ] = False
 
 
 def answer(workspace: Workspace, asked: Operation, given: Given, named: Mapping[str, str]) -> bytes:

@@ -134,7 +134,7 @@ def _listen(address: Address) -> socket.socket:
         elif error.errno == EADDRINUSE:
             hint = "If `rag serve` runs there, end it first; or name another port with --port."
         place = address.socket or f"{address.host}:{address.port}"
-        why = os.strerror(error.errno) if error.errno else str(error)
+        why = error.strerror or str(error)
         raise UsageError(f"cannot listen on {place}", why, hint=hint) from error
 
 

@@ -130,7 +130,7 @@ def _watcher(watcher: WatcherStatus) -> Iterator[str]:
     event, run = watcher.last_event, watcher.last_run
     if run:
         last = f"last event {minute(event)}, " if event else ""
-        how = run.error or f"{plural(run.changed, 'note')} indexed"
+        how = run.error or f"{plural(run.changed, 'note')} changed"
         yield f"  {last}last run {minute(run.ended)} ({run.elapsed_ms / 1000:.1f} s): {how}"
     for folder in watcher.polled:
         yield f"  {folder}: looked at every few seconds, since the system tells nothing of it"
