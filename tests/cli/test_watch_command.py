@@ -41,7 +41,7 @@ def test_status_shows_a_watcher_that_runs(rag, indexed):
         write_watcher(load_config(), replace(STATUS, polled=["/net/notes"]))
         shown = rag("status").out
     assert "watcher   process 7 since 2026-11-25 12:00\n" in shown
-    last = "last event 2026-11-25 12:00, last run 2026-11-25 12:00 (0.4 s): 2 notes indexed"
+    last = "last event 2026-11-25 12:00, last run 2026-11-25 12:00 (0.4 s): 2 notes changed"
     assert last in shown
     [indexed_at] = re.findall(r"^indexed   (.*), up to date$", shown, re.MULTILINE)
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", indexed_at)
