@@ -134,10 +134,8 @@ class _ChatGenerator:
         self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], tokens: int
     ) -> str:
         """Return a short reply, without reasoning and within `ollama.query_timeout`."""
-        seconds, options = (
-            self.client.limits.query_timeout,
-            {"temperature": 0, "num_predict": tokens},
-        )
+        seconds = self.client.limits.query_timeout
+        options = {"temperature": 0, "num_predict": tokens}
         return self.client.respond(messages, format=schema, options=options, seconds=seconds).text
 
     def _receive(
