@@ -107,13 +107,17 @@ class IndexProcess:
         with self._process as process:
             process.order(self._order)
             try:
-                outcome: Outcome = process.answer()
+                outcome: Outcome | Exception = process.answer()
             except EOFError:
                 code = process.process.wait()
                 why = f"signal {-code} ended it" if code < 0 else f"exit code {code}"
-                outcome = Outcome(error=RAGError(f"{_UNFINISHED}: {why}"))
+                outcome = RAGError(f"{_UNFINISHED}: {why}")
             self._process = None
-        return outcome
+        if isinstance(outcome, Outcome):
+            return outcome
+        if not isinstance(outcome, RAGError):
+            outcome = RAGError(f"{_UNFINISHED}: {outcome!r}")
+        return Outcome(error=outcome)
 
     def begin(self, on_end: Callable[[Outcome], object]) -> None:
         """Do the same in a thread, which hands on what came of it."""
@@ -149,20 +153,16 @@ def _index(order: tuple[Path | None, bool], say: Say) -> Outcome:
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # until now it ended the process
     file, embeds = order
-    run, failure = RunReport(), None
+    config = load_config(file)
+    seconds = min(60 * config.embedding.minutes, _SLICE)
+    request = SyncRequest(embed=None if embeds else False, quiet=True, seconds=seconds)
     try:
-        config = load_config(file)
-        seconds = min(60 * config.embedding.minutes, _SLICE)
-        request = SyncRequest(embed=None if embeds else False, quiet=True, seconds=seconds)
         run = sync(config, request).run
-    except RAGError as error:
-        failure = error
-    except KeyboardInterrupt:
-        failure = RunInterruptedError("stopped")
-    except Exception as error:
-        failure = RAGError(f"{_UNFINISHED}: {type(error).__name__}: {error}")
-    process_exit.finish(0)  # what it started ends, whose work is counted then
-    return Outcome(run, sum(os.times()[:4]), failure)
+    except KeyboardInterrupt as error:
+        raise RunInterruptedError("stopped") from error
+    finally:
+        process_exit.finish(0)  # what it started ends, whose work is counted then
+    return Outcome(run, sum(os.times()[:4]))
 
 
 class Watcher:

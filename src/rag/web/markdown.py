@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote, urlencode
 
@@ -30,24 +29,14 @@ _OUTSIDE = ("http", "https", "mailto", "obsidian")
 _SCHEME = re.compile(r"\s*([a-z][a-z0-9+.-]*):", re.IGNORECASE)
 _CALLOUT = re.compile(r"\[!([\w-]{1,40})\][+-]?[ \t]*(.*)")
 _TASK = re.compile(r"\[([ xX/-])\]\s")
-_SHOWN = ("tags", "tag", "title", "created", "cssclasses")  # elsewhere on the page, or nowhere
 _WIDTH = re.compile(r"\d{1,4}(?:x\d{1,4})?$")
 
 
-class Heading(NamedTuple):
-    """A heading of a note: its level, its text and its line."""
-
-    level: int
-    text: str
-    line: int
-
-
 class Page(NamedTuple):
-    """A note as HTML, its headings, and what else its front matter says."""
+    """A note as HTML, and the fields of its front matter."""
 
     html: Markup
-    headings: Sequence[Heading] = ()
-    properties: Mapping[str, str] = {}
+    fields: Mapping[str, object] = {}
 
 
 def render(lines: list[str], vault: str, path: str) -> Page:
@@ -60,22 +49,8 @@ def render(lines: list[str], vault: str, path: str) -> Page:
     front = split_front_matter(lines)
     body = "\n".join(lines[front.body_line :])
     env: dict[str, Any] = {"vault": vault, "path": path, "shift": front.body_line + 1}
-    tokens = _MARKDOWN.parse(without_controls(body), env)
-    html = Markup(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, env))
-    headings = [
-        Heading(
-            int(token.tag[1]),
-            "".join(child.content for child in inline.children or ()),
-            token.map[0] + env["shift"],
-        )
-        for token, inline in pairwise(tokens)
-        if token.type == "heading_open" and token.map
-    ]
-    worded = {str(name): _worded(value) for name, value in front.fields.items()}
-    properties = {
-        name: value for name, value in worded.items() if value and name.lower() not in _SHOWN
-    }
-    return Page(html, headings, properties)
+    html = Markup(_MARKDOWN.render(without_controls(body), env))
+    return Page(html, front.fields)
 
 
 def note_address(note: str, vault: str = "", line: int = 0) -> str:
@@ -90,12 +65,6 @@ def note_address(note: str, vault: str = "", line: int = 0) -> str:
 def is_picture(name: str) -> bool:
     """Return whether a file is a picture by its name."""
     return posixpath.splitext(name)[1].lower() in PICTURES
-
-
-def _worded(value: object) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(_worded, value))
-    return "" if value is None else without_controls(str(value))
 
 
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
@@ -185,10 +154,8 @@ def _finish(state: StateCore) -> None:
             token.attrSet("data-line", str(token.map[0] + state.env["shift"]))
         if style := token.attrs.pop("style", None):  # an alignment: no style is taken
             token.attrSet("class", str(style).rpartition(":")[2])
-        if token.type == "fence":  # has its language as a label
-            line, language = token.attrs["data-line"], token.info.strip().partition(" ")[0][:40]
-            html = Markup('<pre data-line="{}" data-language="{}"><code>{}</code></pre>\n')
-            token.type, token.content = "html_block", html.format(line, language, token.content)
+        if token.type == "fence" and token.info.strip():  # a label
+            token.attrSet("data-language", token.info.split()[0][:40])
         for child in token.children or ():
             if child.type == "link_open" and "class" not in child.attrs:  # it is no wiki link
                 child.attrs = _link(str(child.attrs.get("href", "")), state.env)

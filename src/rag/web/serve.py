@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import socket
 import stat
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from errno import EADDRINUSE, ECONNREFUSED
 from pathlib import Path
@@ -72,7 +71,9 @@ class Server:
         self.readers = Readers(self.library, limits.readers)
         app = make_app(self.library, self.readers, self.access)
         gate = Gate(app, self.access, "" if address.socket else address.host, limits)
-        self._server = _Uvicorn(uvicorn.Config(gate, http=_Protocol, **_SETTINGS))
+        self._server = uvicorn.Server(uvicorn.Config(gate, http=_Protocol, **_SETTINGS))
+        # Its handlers of signals would end the program before it has tidied up.
+        self._server.capture_signals = nullcontext  # type: ignore[method-assign,assignment]
 
     @property
     def link(self) -> str:
@@ -81,28 +82,21 @@ class Server:
         return f"{url}/open?once={self.access.make_link()}" if url else ""
 
     def run(self, on_start: Callable[[], None] = lambda: None) -> None:
-        """Serve until a signal ends it.
+        """Serve until `stop` is called.
 
-        :param on_start: is called once requests are answered.
+        :param on_start: is called when requests are taken.
         """
         limit_arenas()
         self.readers.load()
-
-        async def serve() -> None:
-            loop = asyncio.get_running_loop()
-            loop.call_soon(on_start)
-            with suppress(RuntimeError):  # in a thread of another program
-                for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                    loop.add_signal_handler(number, self.stop)
-            await self._server.serve(sockets=[self._socket])
-
+        on_start()
         try:
-            asyncio.run(serve())
+            asyncio.run(self._server.serve(sockets=[self._socket]))
         finally:
             self.close()
 
     def stop(self) -> None:
-        """End it; from another thread too. Who says it twice does not wait for answers."""
+        """End it; from another thread, or a signal's handler. Who says it twice does not wait for
+        answers."""
         self._server.force_exit = self._server.should_exit
         self._server.should_exit = True
 
@@ -154,13 +148,6 @@ def _listen_at(path: Path) -> socket.socket:
         os.umask(before)
     listening.listen(_MOST)
     return listening
-
-
-class _Uvicorn(uvicorn.Server):
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Leave signals to `Server.run`: else they end the program before it has tidied up."""
-        yield
 
 
 class _Protocol(H11Protocol):

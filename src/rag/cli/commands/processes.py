@@ -23,7 +23,6 @@ from rag.exceptions import UsageError
 if TYPE_CHECKING:
     from rag.app.watch import Watcher
 
-_END = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # a terminal that is closed ends it as well
 _PORT = 7420  # that `serve` listens on
 _LAST_RUN = 10.0  # seconds that a run of the indexer has to end
 
@@ -60,7 +59,8 @@ def serve(
     address = Address(host, _PORT if port is None else port, socket)
     server = Server(config, address)  # which has its address then
 
-    def tell() -> None:
+    def begin() -> None:
+        _end_by_signals(server.stop)
         print_line(f"serving {server.address.url or server.address.socket}")
         if server.address.is_open:
             say(f"open to the network on {host}: the token travels as it is, without TLS")
@@ -71,7 +71,7 @@ def serve(
             typer.launch(link)
 
     with _watching(given) if watch else nullcontext():
-        server.run(tell)
+        server.run(begin)
 
 
 def watch(given: Given = shared("quiet config_file")) -> None:
@@ -86,17 +86,15 @@ def watch(given: Given = shared("quiet config_file")) -> None:
     rag watch
     rag watch -q     say only what goes wrong
     """
-    quiet = given.quiet
     _go_on()
-    watcher = _watcher(given, (lambda line: None) if quiet else print_line)
-    before = {number: signal.getsignal(number) for number in _END}
-    try:
-        for number in before:
-            signal.signal(number, lambda *_: watcher.stop())
-        watcher.run(lambda: None if quiet else say("watching; Ctrl-C ends it"))
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    watcher = _watcher(given, (lambda line: None) if given.quiet else print_line)
+
+    def begin() -> None:
+        _end_by_signals(watcher.stop)
+        if not given.quiet:
+            say("watching; Ctrl-C ends it")
+
+    watcher.run(begin)
 
 
 def _go_on() -> None:
@@ -106,6 +104,11 @@ def _go_on() -> None:
     go_on()
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)
+
+
+def _end_by_signals(stop: Callable[[], None]) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # the last: a closed terminal
+        signal.signal(number, lambda *_: stop())
 
 
 def _watcher(given: Given, tell: Callable[[str], object]) -> Watcher:

@@ -178,9 +178,21 @@ async function showNote() {
   document.title = `${article.dataset.title} · rag`;
   say(article.dataset.title);
   toLine(Number(article.dataset.line));
+  showContents([...article.querySelectorAll(":is(h1, h2, h3, h4, h5, h6)[data-line]")]);
   const place = note.querySelector(".related");
   get(`/page/related?${new URLSearchParams({ note: place.dataset.note })}`, noteRequest.signal)
     .then((html) => { place.innerHTML = html; }).catch(() => {});
+}
+
+/* List the headings of the note, which lead to their lines. */
+function showContents(headings) {
+  const contents = note.querySelector(".contents");
+  contents.hidden = headings.length < 2;
+  for (const heading of headings.slice(0, 100)) {
+    const link = make("a", { href: "#", textContent: heading.textContent });
+    link.dataset.to = heading.dataset.line;
+    contents.querySelector("ul").append(make("li", { className: `level-${heading.tagName[1]}` }, link));
+  }
 }
 
 function toLine(line) {
