@@ -304,8 +304,9 @@ class TestTrouble:
         assert kept == [before | {"Shed"}]
         assert status[0].missing == [str(indexed)]
         assert titles(config) == before | {"Shed", "New"}
-        away = f"{indexed} is not there: its notes are kept, and it is waited for"
-        assert scene.warnings == [away, f"{indexed} is there again"]
+        assert len(scene.warnings) == 2
+        assert f"cannot list the vault folder {indexed}" in scene.warnings[0]
+        assert scene.warnings[1] == f"{indexed} is there again"
         assert [folders for folders, _ in scene.listened] == [
             {indexed, other},
             {other},

@@ -188,20 +188,20 @@ def test_an_svg_is_a_picture_and_no_document(client):
     ("a <b>bold</b>", "a &lt;b&gt;bold&lt;/b&gt;"),
 )
 def test_what_obsidian_writes_is_shown(source, expected):
-    assert expected in render(source.split("\n"), "v", "folder/note.md").html
+    assert expected in render(source.split("\n"), "v", "folder/note.md")[0]
 
 
 @rows("source", "https://far.example/x.png", "//far.example/x.png")
 def test_a_picture_from_elsewhere_is_a_link_to_it(source):
-    shown = Elements(render([f"![far]({source})"], "v", "note.md").html).all
+    shown = Elements(render([f"![far]({source})"], "v", "note.md")[0]).all
     assert [(tag, named.get("href")) for tag, named in shown] == [("p", None), ("a", source)]
 
 
 def test_lines_are_those_of_the_file():
-    page = render(["---", "status: done", "---", "", "# One", "", "text"], "v", "n.md")
-    assert '<h1 data-line="5">One</h1>' in page.html
-    assert page.fields == {"status": "done"}
-    assert '<p data-line="7">text</p>' in page.html
+    html, fields = render(["---", "status: done", "---", "", "# One", "", "text"], "v", "n.md")
+    assert '<h1 data-line="5">One</h1>' in html
+    assert fields == {"status": "done"}
+    assert '<p data-line="7">text</p>' in html
 
 
 def test_every_text_of_the_page_is_in_both_languages():

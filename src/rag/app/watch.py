@@ -14,7 +14,6 @@ it holds no lock while a model is at work, so a note that is saved meanwhile is 
 from __future__ import annotations
 
 import os
-import select
 import signal
 import sqlite3
 import sys
@@ -58,8 +57,7 @@ _JUMP = 10.0  # seconds by which the clocks differ more than before, when the ma
 _SLICE = 60.0  # seconds that one run embeds, before it is told what came of it
 _NICE = 5  # with 10 a saved note is found too late on a machine that is busy
 _UNFINISHED = "`rag index` did not finish"
-_TO_LOOK = ("rag.app.sync", "rag.indexing.run")  # what a run needs that finds nothing changed
-_TO_WRITE = ("rag.indexing.pipeline", "rag.stores.edge.document_store")  # .6 s of a processor
+_IMPORTED = ("rag.app.sync", "rag.indexing.pipeline", "rag.stores.edge.document_store")
 
 
 @dataclass(frozen=True)
@@ -137,13 +135,11 @@ class IndexProcess:
 
 
 def serve() -> None:
-    """Be that process. While no order has come some note is being written, so that there is time to
-    import what writes an index too."""
+    """Be that process, which imports what it needs while it waits for its order."""
     os.nice(_NICE)
     leave_out_unused()
     process_exit.begin()
-    is_ordered = select.select([sys.stdin], [], [], 0)[0]
-    for module in _TO_LOOK if is_ordered else _TO_LOOK + _TO_WRITE:
+    for module in _IMPORTED:
         import_module(module)
     take_orders(_index)
 
@@ -194,8 +190,7 @@ class Watcher:
         self._stopped = threading.Event()
         now = self._now()
         self._drift = self._clock.time() - now
-        # The folders of vaults, those that are listened at, and what tells two of these apart.
-        self._vaults: dict[str, Path] = {}
+        # The folders that are listened at, and what tells two of them apart.
         self._watched: Mapping[Path, tuple[int, int]] = {}
         self._events = listen((), config.data_dir)
         self._heard = 0  # events since it began to listen
@@ -305,7 +300,7 @@ class Watcher:
             self._embed_at = now
             free_at = max(self._free_at, now - _SAVED) + outcome.cpu / _SHARE
             self._free_at = min(free_at, now + _LATEST) if changed else free_at
-        self._report(self._runner, outcome, f" ({took:.1f} s)")
+        self._report("words", outcome, f" ({took:.1f} s)")
         code = outcome.error.exit_code if outcome.error else 5 if outcome.run.incomplete else 0
         run = WatchRun(self._iso(), round(1000 * took), code, changed, outcome.why)
         self._write(last_run=run)
@@ -326,9 +321,9 @@ class Watcher:
         left = run.embedding.left if run.embedding and run.embedded else 0
         if left or (run.scans and run.scans.read and run.scans.left):  # more time would help
             self._embed_at = self._now()
-        self._report(self._embedder, outcome)
+        self._report("meaning", outcome)
 
-    def _report(self, process: IndexProcess, outcome: Outcome, took: str = "") -> None:
+    def _report(self, source: str, outcome: Outcome, took: str = "") -> None:
         run = outcome.run
         counts = (
             (run.count("added", "changed"), "note", "indexed"),
@@ -337,14 +332,13 @@ class Watcher:
         )
         if parts := [f"{plural(count, what)} {done}" for count, what, done in counts if count]:
             self._tell(f"{self._iso()[11:19]}  {', '.join(parts)}{took}")
-        missing = [name for name, root in self._vaults.items() if _identity(root) is None]
         problems = [outcome.why] if outcome.error else [*run.notices]
         for name, vault in run.vaults.items():
-            if vault.problem and name not in missing:  # which was told
+            if vault.problem:
                 problems.append(f"vault {name!r}: {vault.problem}")
             notes = (*vault.failed.items(), *vault.notices.items())
             problems += [f"{name}/{path}: {why}" for path, why in notes]
-        self._warn_of(process, problems)
+        self._warn_of(source, problems)
 
     def _warn_of(self, source: object, problems: list[str]) -> None:
         """Tell of problems that no source had the last time."""
@@ -369,12 +363,9 @@ class Watcher:
         """Listen at the folders that are there, and look at all notes where they are others."""
         if self._now() < self._follow_at:
             return
-        self._vaults = self._roots()
-        roots = {*self._vaults.values()}
+        roots = {*self._roots().values()}
         there = {root: key for root in roots if (key := _identity(root)) is not None}
         missing = sorted(str(root) for root in roots - there.keys())
-        gone = "{} is not there: its notes are kept, and it is waited for"
-        self._warn_of("folders", [*map(gone.format, missing)])
         for root in self._status.missing:
             if Path(root) in there:
                 self._warn(f"{root} is there again")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote, unquote, urlencode
 
 from markdown_it import MarkdownIt
@@ -32,25 +32,17 @@ _TASK = re.compile(r"\[([ xX/-])\]\s")
 _WIDTH = re.compile(r"\d{1,4}(?:x\d{1,4})?$")
 
 
-class Page(NamedTuple):
-    """A note as HTML, and the fields of its front matter."""
-
-    html: Markup
-    fields: Mapping[str, object] = {}
-
-
-def render(lines: list[str], vault: str, path: str) -> Page:
-    """Return a note as HTML.
+def render(lines: list[str], vault: str, path: str) -> tuple[Markup, Mapping[str, object]]:
+    """Return a note as HTML, and the fields of its front matter.
 
     :param lines: all of its file.
     """
     if not path.lower().endswith((*MARKDOWN, *DOCUMENTS)):
-        return Page(Markup("<pre>{}</pre>").format(without_controls("\n".join(lines))))
+        return Markup("<pre>{}</pre>").format(without_controls("\n".join(lines))), {}
     front = split_front_matter(lines)
     body = "\n".join(lines[front.body_line :])
     env: dict[str, Any] = {"vault": vault, "path": path, "shift": front.body_line + 1}
-    html = Markup(_MARKDOWN.render(without_controls(body), env))
-    return Page(html, front.fields)
+    return Markup(_MARKDOWN.render(without_controls(body), env)), front.fields
 
 
 def note_address(note: str, vault: str = "", line: int = 0) -> str:

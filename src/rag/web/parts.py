@@ -66,14 +66,14 @@ def _note(workspace: Workspace, params: QueryParams) -> tuple[Any, ...]:
     row = report.note.row
     whole = get_note(workspace.config, f"{row.vault}/{row.path}", limits=_LIMITS)
     at = int(line[:9]) if line.isdecimal() else report.line_start if report.part else 0
-    page = render(whole.lines, row.vault, row.path)
+    html, fields = render(whole.lines, row.vault, row.path)
     template = workspace.state.uri
     if template in ("", FILE, OBSIDIAN):
         template = "vscode://file{path}:{line}"
     uris = {"obsidian": OBSIDIAN, "editor": template}
     on_page = bisect_right(page_starts(whole.lines), at - 1) if at else 0
     opens = {name: link_to(uri, whole.file, at or 1, page=on_page) for name, uri in uris.items()}
-    return whole, page, at, opens
+    return whole, html, fields, at, opens
 
 
 # What each macro is given.
@@ -148,8 +148,6 @@ def _macros(language: str) -> Any:
     templates.filters |= {
         "coded": _coded,
         "count": lambda text, count: text.replace("{n}", f"{count:,}"),
-        "folders": lambda place: " / ".join([place[0], *Path(place[1]).parts[:-1]]),
-        "pairs": lambda names: [(name, name) for name in names],
         "snippet": _snippet,
     }
     return templates.get_template("parts.html").module
