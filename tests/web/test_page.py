@@ -175,8 +175,11 @@ def test_an_svg_is_a_picture_and_no_document(client):
 
 @rows(
     "source, expected",
-    ("> [!tip] Do *this*\n> now", '<p class="callout-title" data-line="1">Do <em>this</em></p>'),
-    ("> [!tip]\n> now", '<p data-line="1">now</p>'),
+    (
+        "> [!tip] Do *this*\n> now",
+        '<strong class="callout-title">Do <em>this</em></strong>\nnow</p>',
+    ),
+    ("> [!tip]", '<strong class="callout-title">Tip</strong></p>'),
     ("- [x] done", '<li class="task done" data-line="1">done</li>'),
     ("- [X] done", '<li class="task done" data-line="1">done</li>'),
     ("| a |\n|--:|\n| b |", '<td class="right">b</td>'),

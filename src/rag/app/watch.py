@@ -203,7 +203,7 @@ class Watcher:
         self._embed_at = inf  # when to have embeddings made
         self._is_embedding = False
         self._embedded: Outcome | None = None  # what came of it, not yet told
-        self._problems: dict[object, list[str]] = {}  # by who had them the last time
+        self._problems: dict[str, list[str]] = {}  # of the last time, by where they come from
         self._status = WatcherStatus(os.getpid(), self._iso(), self._iso())
 
     def run(self, on_start: Callable[[], object] = lambda: None) -> None:
@@ -217,7 +217,7 @@ class Watcher:
         with be_only_watcher(self._config):
             self._write(started=self._iso())
             on_start()
-            if self._problems.pop(self, ()):
+            if self._problems.pop("start", ()):
                 self._warn("the notes are watched from now on")
             try:
                 while not self._stopped.is_set():
@@ -233,7 +233,7 @@ class Watcher:
                 self.run()
             except (RAGError, OSError) as error:
                 why = error.as_notice() if isinstance(error, RAGError) else str(error)
-                self._warn_of(self, [f"not watching yet: {why}"])
+                self._warn_of("start", [f"not watching yet: {why}"])
                 self._listen_at({})
                 self._events.wait(_BEAT)
 
@@ -340,7 +340,7 @@ class Watcher:
             problems += [f"{name}/{path}: {why}" for path, why in notes]
         self._warn_of(source, problems)
 
-    def _warn_of(self, source: object, problems: list[str]) -> None:
+    def _warn_of(self, source: str, problems: list[str]) -> None:
         """Tell of problems that no source had the last time."""
         for problem in problems:
             if not any(problem in earlier for earlier in self._problems.values()):

@@ -138,7 +138,7 @@ def _finish(state: StateCore) -> None:
         inline = tokens[at + 2].children if at + 2 < len(tokens) else None
         if inline and inline[0].type == "text":
             if token.type == "blockquote_open":
-                _make_callout(tokens, at, inline[0])
+                _make_callout(token, inline)
             elif token.type == "list_item_open" and (match := _TASK.match(inline[0].content)):
                 token.attrs = {"class": "task done" if match[1] in "xX" else "task"}
                 inline[0].content = inline[0].content[match.end() :]
@@ -155,23 +155,17 @@ def _finish(state: StateCore) -> None:
                 child.type, child.content = "html_inline", _picture(child, state.env)
 
 
-def _make_callout(tokens: list[Token], at: int, first: Token) -> None:
-    """Make a block of `> [!note] title`, whose title is parted from the text that follows it in the
-    same paragraph."""
-    match, inline = _CALLOUT.match(first.content), tokens[at + 2]
+def _make_callout(quote: Token, children: list[Token]) -> None:
+    """Make a block of `> [!note] title`."""
+    match = _CALLOUT.match(children[0].content)
     if not match:
         return
     kind = match[1].lower()
-    tokens[at].attrs = {"class": f"callout callout-{kind}"}
-    first.content = match[2] or kind.capitalize()
-    tokens[at + 1].attrs = {"class": "callout-title"}
-    children = inline.children or []
-    end = next((n for n, child in enumerate(children) if child.type.endswith("break")), None)
-    if end is not None:
-        rest = Token("inline", "", 0, children=children[end + 1 :], content="")
-        inline.children = children[:end]
-        opening = Token("paragraph_open", "p", 1, block=True, map=inline.map)
-        tokens[at + 4 : at + 4] = [opening, rest, Token("paragraph_close", "p", -1, block=True)]
+    quote.attrs = {"class": f"callout callout-{kind}"}
+    children[0].content = match[2] or kind.capitalize()
+    ends = (at for at, child in enumerate(children) if child.type.endswith("break"))
+    children.insert(next(ends, len(children)), Token("strong_close", "strong", -1))
+    children.insert(0, Token("strong_open", "strong", 1, {"class": "callout-title"}))
 
 
 def _picture(image: Token, env: Mapping[str, Any]) -> Markup:
