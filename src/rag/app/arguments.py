@@ -22,6 +22,7 @@ from rag.app.requests import (
     read_filters,
 )
 from rag.exceptions import ArgumentError, UsageError
+from rag.query.syntax import MAX_LENGTH
 from rag.support.file_kinds import KINDS
 
 T = TypeVar("T")
@@ -29,7 +30,7 @@ Text = Annotated[str, Field(max_length=10_000)]
 Name = Annotated[str, Field(min_length=1, max_length=1_000)]
 Names = Annotated[tuple[Name, ...], Field(max_length=50)]
 Count = Annotated[int, Field(ge=1, le=100)]
-Question = Annotated[str, Field(min_length=1, max_length=10_000)]
+Question = Annotated[str, Field(min_length=1, max_length=MAX_LENGTH)]
 
 
 def _conditions(where: Any) -> Any:
@@ -70,7 +71,7 @@ class Filters(Arguments):
 class Search(Filters, SearchRequest):
     """A search; without a query the filters list notes."""
 
-    query: Text = ""
+    query: Annotated[str, Field(max_length=MAX_LENGTH)] = ""
     order: Literal["", "score", "created", "modified", "title"] = ""
     top_k: Count = 10
     mode: Annotated[
