@@ -179,8 +179,6 @@ def read_status(
                 scan = scan_vault(root, config, time.monotonic() + _PATIENCE, everything=True)
                 files, not_indexed = count_files(manifest, name, stats, scan, config.index.ocr)
                 left_out += not_indexed if skipped else []
-                if stats and not scan.notes:
-                    raise IndexingError(f"{root} holds no notes (is it mounted?): these are kept")
                 if changed is not None:
                     changed += count_stale_in(root, stats, scan)
             except IndexingError as error:

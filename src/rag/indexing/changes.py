@@ -166,23 +166,24 @@ def count_stale(
     for vault, root in manifest.vaults().items():
         try:
             scan = scan_vault(root, config, deadline)
+            if scans is not None:
+                scans[vault] = scan
+            stale += count_stale_in(root, manifest.stats(vault), scan)
         except TimeoutError:
             return None
         except IndexingError:
             continue  # not mounted: what was indexed is the best there is
-        if scans is not None:
-            scans[vault] = scan
-        stale += count_stale_in(root, manifest.stats(vault), scan)
     return stale
 
 
 def count_stale_in(root: str, stats: Mapping[str, tuple[int, int, bool]], scan: Scan) -> int:
-    """Return how many notes of a vault changed; none where its folder is empty now.
+    """Return how many notes of a vault changed.
 
     :param stats: what its files looked like, as `Manifest.stats` says.
+    :raises IndexingError: where its folder is empty now.
     """
     if stats and not scan.notes:
-        return 0
+        raise IndexingError(f"{root} holds no notes (is it mounted?): these are kept")
     stale = sum(stats.get(n.path, ())[:2] != (n.size, n.mtime_ns) for n in scan.notes)
     gone = stats.keys() - {note.path for note in scan.notes}
     return stale + sum(not os.path.lexists(os.path.join(root, path)) for path in gone)  # noqa: PTH118
