@@ -109,6 +109,11 @@ class TestCorrections:
         with get_document_store(build_index({"v": notes})) as store:
             assert understand(store, "foggimg").corrections == {"foggimg": "faggimg"}
 
+    def test_a_doubled_letter_is_a_slip_though_another_language_has_the_word(self, build_index):
+        with get_document_store(build_index({"v": {"a.md": "Names and aliases."}})) as store:
+            understood = understand(store, "aliasses")  # Portuguese
+        assert understood.corrections == {"aliasses": "aliases"}
+
     @rows(
         "written, typed",
         ("light", "flight"),

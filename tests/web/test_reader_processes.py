@@ -17,6 +17,7 @@ SEARCH = "/v1/search?query=backups"
 def readers_of(client: Client) -> list[int]:
     """The processes of a server that are up."""
     processes = client.server.readers.processes
+    client.server.readers.load()  # those that an earlier test has ended
     wait_until(lambda: len(processes) == 2)
     return [one.process.pid for one in processes.values()]
 

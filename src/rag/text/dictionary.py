@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from bisect import bisect_left
+from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,17 +13,17 @@ from rag.text.tokenizer import fold_accents
 
 # Word lists of pyspellchecker, as JSON: {"word": how often, ...}. Its module is not imported.
 _PACKAGE, _FILE = "spellchecker", "resources/{}.json.gz"
-_LANGUAGES = ("en", "de", "es", "fr", "it", "nl", "pt")
+LANGUAGES = ("en", "de", "es", "fr", "it", "nl", "pt")
 
 
-def is_common(word: str) -> bool:
+def is_common(word: str, languages: Sequence[str] = LANGUAGES) -> bool:
     """Return whether a word, in small letters, is a common one; accents do not matter in English.
 
     >>> is_common("flight"), is_common("naïve"), is_common("passwort"), is_common("fligth")
     (True, True, True, False)
     """
     forms = [form.encode() for form in dict.fromkeys([word, fold_accents(word)])]
-    return any(_has(_content(language), form) for language in _LANGUAGES for form in forms)
+    return any(_has(_content(language), form) for language in languages for form in forms)
 
 
 def _has(content: bytes, word: bytes) -> bool:

@@ -37,6 +37,7 @@ from rag.text.scripts import HAN, HANGUL
 from rag.text.tokenizer import cleaned, has_words, stem
 
 _IDEOGRAPHS = re.compile(f"[{HAN}]+|[{HANGUL}]+")
+_DOUBLED = re.compile(r"(.)\1+")
 _MOST_UNKNOWN = 8  # words; a query of more is not a misspelt one
 _DATE_DIGITS = 4
 _MOST_LOOKS = 16  # for a word that the filters let through, of all that the unknown may stand for
@@ -98,13 +99,20 @@ def find_unknown(
         tried = (other for other, _ in zip(others, looks, strict=False))
         likeliest = (other for other in tried if store.is_used(_dimension(other), filters))
         other = next(likeliest, "")
-        if other and other not in loans and not is_common(word):
+        if other and other not in loans and _is_slip(word, other):
             corrections[word] = other
         else:
             missing[word] = _nearest(store, other)
     if not text.isascii():
         missing |= dict.fromkeys(islice(_unheld_parts(text, held), _MOST_UNKNOWN))
     return Unknown(corrections, missing, beside)
+
+
+def _is_slip(word: str, other: str) -> bool:
+    """Return whether a word is rather a slip of another than a common one. A letter that is doubled
+    or not is a slip in every language but English (`aliasses`, `profesor`)."""
+    single, single_other = (_DOUBLED.sub(r"\1", text) for text in (word, other))
+    return not (is_common(word, ("en",)) if single == single_other else is_common(word))
 
 
 def _unheld_parts(text: str, held: Callable[[int], bool]) -> Iterator[str]:
