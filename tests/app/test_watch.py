@@ -342,7 +342,7 @@ class TestTrouble:
 
 class TestOneWatcher:
     def test_a_second_one_is_refused(self, config, notes):
-        with be_only_watcher(config), pytest.raises(LockedError, match=str(os.getpid())):
+        with be_only_watcher(config), pytest.raises(LockedError, match="watched already"):
             Scene(config).watch(10)
 
     def test_one_that_waits_takes_over_when_the_other_ends_and_status_says_so(
@@ -356,7 +356,7 @@ class TestOneWatcher:
         }  # fmt: skip
         assert scene.watch(300, events, waits=True) == [100]
         told, over = scene.warnings
-        assert f"watched already, by process {os.getpid()}" in told
+        assert "watched already" in told
         assert over == "the notes are watched from now on"
         assert status[0].started[14:19] == "01:40"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -81,17 +80,12 @@ def write_watcher(config: RAGConfig, status: WatcherStatus) -> None:
 def be_only_watcher(config: RAGConfig) -> Iterator[None]:
     """Hold the lock of a data folder's watcher, and leave no word of it at the end."""
     claim_data_folder(config.data_dir)
-    with (config.data_dir / _LOCK).open("a+b") as file:
+    with (config.data_dir / _LOCK).open("ab") as file:
         try:
             lock(file.fileno(), "the watcher is", 0.2)
         except StorageError:
-            file.seek(0)
-            holder = file.read(20).decode("ascii", "replace")
-            what = f"the notes are watched already, by process {holder}"
-            raise LockedError(what, hint="`rag status` shows how it is.") from None
-        file.truncate(0)
-        file.write(str(os.getpid()).encode())
-        file.flush()
+            what, hint = "the notes are watched already", "`rag status` shows by which process."
+            raise LockedError(what, hint=hint) from None
         try:
             yield
         finally:

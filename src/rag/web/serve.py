@@ -9,7 +9,7 @@ import stat
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
-from errno import EADDRINUSE, ECONNREFUSED
+from errno import ECONNREFUSED
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from rag.config import RAGConfig
 from rag.exceptions import UsageError
 from rag.support.memory_limits import limit_arenas
 from rag.web.app import make_app
-from rag.web.gate import LIMITS, Access, Gate, Limits, is_loopback
+from rag.web.gate import LIMITS, Access, Gate, Limits
 from rag.web.readers import Readers
 
 PORT = 7420
@@ -47,11 +47,6 @@ class Address:
             return ""
         name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
         return f"http://{f'[{name}]' if ':' in name else name}:{self.port}"
-
-    @property
-    def is_open(self) -> bool:
-        """Whether other machines reach it."""
-        return not self.socket and not is_loopback(self.host)
 
 
 class Server:
@@ -122,12 +117,9 @@ def _listen(address: Address) -> socket.socket:
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return listening
     except OSError as error:
-        hint = "Name an address of this machine with --host."
+        place, hint = f"{address.host}:{address.port}", "Name another with --port or --host."
         if address.socket:
-            hint = "Name another with --socket."
-        elif error.errno == EADDRINUSE:
-            hint = "If `rag serve` runs there, end it first; or name another port with --port."
-        place = address.socket or f"{address.host}:{address.port}"
+            place, hint = str(address.socket), "Name another with --socket."
         why = error.strerror or str(error)
         raise UsageError(f"cannot listen on {place}", why, hint=hint) from error
 
