@@ -12,7 +12,6 @@ from haystack.components.generators.chat import MockChatGenerator
 from rag.app.plan import replay
 from rag.config import PlannerConfig, RAGConfig
 from rag.index.lookup import open_manifest
-from rag.index.manifest import ManifestCatalogue
 from rag.query.llm import LiveAsker, Stage
 from rag.query.metadata import MetadataTransformer
 from rag.query.planner.audit_log import AuditRecord, encoded
@@ -58,7 +57,7 @@ def recorded(
     asker = LiveAsker(models or {})
     transformer = MetadataTransformer(planner, asker, router)
     with open_manifest(config) as manifest:
-        catalogue = ManifestCatalogue(manifest)
+        catalogue = manifest.catalogue
         plan = transformer.transform(query, catalogue, flags=flags, today=TODAY, full=full)
         digest = catalogue.digest()
     record = AuditRecord.of(

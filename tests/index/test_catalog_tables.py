@@ -39,9 +39,9 @@ def test_tags_and_values_are_found(manifest):
 
 def test_neighbours_are_the_tags_that_stand_beside_most_often(manifest):
     manifest.commit_write([note("a", "x one two"), note("b", "x two"), note("c", "three")])
-    assert manifest.catalogue.beside("x", 5) == ["two", "one"]
-    assert manifest.catalogue.beside("x", 1) == ["two"]
-    assert manifest.catalogue.beside("none", 5) == []
+    assert manifest.catalogue.neighbours("x", 5) == ["two", "one"]
+    assert manifest.catalogue.neighbours("x", 1) == ["two"]
+    assert manifest.catalogue.neighbours("none", 5) == []
 
 
 def test_the_most_frequent_values_come_first(manifest):
@@ -66,7 +66,7 @@ def test_both_ends_of_a_span_belong_to_it(manifest, first, last, found):
 
 def test_names_are_as_written_and_found_in_any_case(manifest):
     manifest.commit_write([note("dir/Daily.md", aliases=["デイリー"]), note("b.md")])
-    assert set(manifest.catalogue.names()) == {"Daily", "DIR/DAILY.MD", "デイリー", "b", "B.MD"}
+    assert set(manifest.catalogue.titles()) == {"Daily", "DIR/DAILY.MD", "デイリー", "b", "B.MD"}
     assert manifest.catalogue.titled("daily") == ["DIR/DAILY.MD"]
 
 
@@ -99,7 +99,7 @@ def told(manifest: Manifest) -> list[object]:
         found.fields(),
         sorted(found.values("f", 9)),
         [
-            (found.bearing("f", n.__eq__), found.bearing("tags", n.__eq__), found.beside(n, 9))
+            (found.bearing("f", n.__eq__), found.bearing("tags", n.__eq__), found.neighbours(n, 9))
             for n in names
         ],
     ]

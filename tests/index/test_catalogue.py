@@ -4,7 +4,6 @@ import pytest
 
 from rag.config import RAGConfig
 from rag.index.lookup import open_manifest
-from rag.index.manifest import ManifestCatalogue
 from rag.query.planner.names import Catalogue, StaticCatalogue
 
 NOTES = {
@@ -22,7 +21,7 @@ def known(build_index) -> RAGConfig:
 @pytest.fixture
 def catalogue(known):
     with open_manifest(known) as manifest:
-        yield ManifestCatalogue(manifest)
+        yield manifest.catalogue
 
 
 @pytest.fixture
@@ -66,7 +65,7 @@ def test_it_knows_what_fields_hold(catalogue, given, field):
 def test_its_digest_changes_with_the_index_and_only_then(config, refresh, write_notes):
     def digest() -> str:
         with open_manifest(config) as manifest:
-            return ManifestCatalogue(manifest).digest()
+            return manifest.catalogue.digest()
 
     folder = write_notes("work", {"a.md": "One #tag"})
     refresh(work=folder)

@@ -18,7 +18,6 @@ from rag.app.workspace import Workspace
 from rag.clients.factory import chat_provider
 from rag.config import PlannerConfig, RAGConfig, planner_config
 from rag.exceptions import ConfigError, QueryError
-from rag.index.manifest import ManifestCatalogue
 from rag.query import parse_date_range
 from rag.query.llm import ReplayAsker
 from rag.query.metadata import MetadataTransformer
@@ -243,7 +242,7 @@ def replay(config: RAGConfig, record: AuditRecord) -> Replay:
     router = IntentRouter(settings.router)
     planner = MetadataTransformer(settings, ReplayAsker(record.trace), router)
     with open_index(config) as manifest:
-        catalogue = ManifestCatalogue(manifest)
+        catalogue = manifest.catalogue
         if catalogue.digest() != record.catalogue:
             notices.append("the index changed since: names may be there that were not, or be gone")
         result = planner.transform(

@@ -28,6 +28,7 @@ from rag.text.messages import brief, plural
 if TYPE_CHECKING:
     from rag.search.planned_query import Intent
 
+_WITHOUT_DATE = "vault = ? AND created = '' AND length(chunks) > 0"
 _NEAREST, _TITLE = 3, 60  # notes that are named where nothing matches; characters of a title
 
 
@@ -123,7 +124,8 @@ def _left_out_by(
     if response.results and not is_dated:
         return
     with workspace.manifest() as manifest:
-        if is_dated and (count := manifest.count_without_date(filters.vaults)):
+        vaults = filters.vaults or manifest.vaults()
+        if is_dated and (count := sum(manifest.rows(_WITHOUT_DATE, vault) for vault in vaults)):
             yield f"left out: {plural(count, 'note')} without a date"
         if not response.results:
             query, tags = response.query, response.tags

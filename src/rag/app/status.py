@@ -30,6 +30,9 @@ from rag.vault.documents import ENCRYPTED, OCR, PARTLY, SCAN, TOO_LARGE, WITH_TE
 from rag.vault.markdown import MARKDOWN
 
 _PATIENCE = 5  # seconds for checking all notes
+_UNDATED_NOTES = (
+    "vault = ? AND mtime_ns BETWEEN ? AND ? AND '' IN (created, modified) AND length(chunks) > 0"
+)
 _UNDATED = (
     "the times of files that were written within a minute of each other, as by a clone or a copy,"
     " are not taken for dates"
@@ -172,7 +175,7 @@ def read_status(
         changed = 0 if writer is None or writer.here else None
         for name, root in roots.items():
             facts, stats = read_facts(manifest, name), manifest.stats(name)
-            undated = any(manifest.count_undated(name, *span) for span in facts.copied)
+            undated = any(manifest.rows(_UNDATED_NOTES, name, *span) for span in facts.copied)
             notices = [f"{path}: {why}" for path, why in facts.notices.items()]
             notices, files = [*[_UNDATED] * undated, *notices], None
             try:
@@ -205,8 +208,14 @@ def read_status(
             from rag.stores import get_document_store
 
             with get_document_store(config) as documents:
-                lacking = manifest.notes_of(documents.without_embedding())
-            without_vectors = [NoteWithoutVectors(*note, count) for note, count in lacking.items()]
+                lacking = documents.without_embedding()
+            places = Counter(
+                (note.vault, note.path)
+                for note in manifest.notes()
+                for key in note.chunks
+                if key.id in lacking
+            )
+            without_vectors = [NoteWithoutVectors(*note, count) for note, count in places.items()]
         return StatusReport(
             index,
             vaults=vaults,

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from functools import cache
+from hashlib import sha256
 from itertools import product
+from typing import Any
 
 from rag.text.tokenizer import name_key, spelling_key
 
@@ -44,29 +46,41 @@ _Near = tuple[int, bool, bool, float, str]
 
 
 class CatalogTables:
-    """What notes have, and the words that they hold.
+    """What notes have, and the words that they hold: a `rag.query.planner.names.Catalogue`.
 
-    :param db: the manifest's connection.
+    :param db: the manifest's connection; what is read once is kept.
     """
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
+        self._rows = cache(lambda query, *values: tuple(db.execute(query, values)))
 
     def _column(self, query: str, *values: object) -> list[str]:
-        return [value for (value,) in self._db.execute(query, values)]
+        return [value for (value,) in self._rows(query, *values)]
+
+    def digest(self) -> str:
+        """Return a hash that changes with the index."""
+        revision = "(SELECT value FROM meta WHERE key = 'revision')"
+        [facts] = self._rows(f"SELECT CAST({revision} AS INTEGER), count(*) FROM notes")
+        parts = (facts[0] or 0, facts[1], self.vaults())
+        return sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:16]
+
+    def vaults(self) -> list[str]:
+        """Return the names of the vaults, sorted."""
+        return self._column("SELECT name FROM vaults ORDER BY name")
 
     # -- tags and fields ---------------------------------------------------------------
 
     def tags(self) -> dict[str, int]:
         """Return every tag with the number of notes that have it, sorted."""
-        return dict(self._db.execute(_COUNTED, (TAGS,)))
+        return dict(self._rows(_COUNTED, TAGS))
 
     def has_tag(self, tag: str) -> bool:
         """Return whether a note has exactly this tag."""
         query = "SELECT 1 FROM facts WHERE field = ? AND value = ? LIMIT 1"
         return bool(self._column(query, TAGS, tag))
 
-    def beside(self, tag: str, limit: int = 5) -> list[str]:
+    def neighbours(self, tag: str, limit: int = 5) -> list[str]:
         """Return the tags that stand beside a tag most often, as far as some of its notes tell."""
         return self._column(
             "SELECT value FROM facts WHERE field = ? AND value != ? AND id IN"
@@ -102,16 +116,16 @@ class CatalogTables:
         :param field: return its values in their place.
         """
         if field:
-            return [*self._db.execute(_COUNTED, (field,))] if field != TAGS else []
+            return [*self._rows(_COUNTED, field)] if field != TAGS else []
         query = "SELECT field, count(DISTINCT id) FROM facts WHERE field != ? GROUP BY field"
-        return [*self._db.execute(query, (TAGS,))]
+        return [*self._rows(query, TAGS)]
 
     # -- notes -------------------------------------------------------------------------
 
     def bearing(self, field: str, holds: Callable[[str], bool]) -> list[str]:
         """Return the ids of the notes whose field has a value that a test holds of."""
-        rows, is_wanted = self._db.execute(_VALUES, (field,)), cache(holds)
-        return sorted({identity for value, identity in rows if is_wanted(value)})
+        is_wanted = cache(holds)
+        return sorted({i for value, i in self._rows(_VALUES, field) if is_wanted(value)})
 
     def with_values(self, values: Iterable[str], but: Collection[str]) -> set[str]:
         """Return the ids of the notes that hold one of some values, as written, in any front matter
@@ -131,11 +145,10 @@ class CatalogTables:
             *(first or "0", f"{last}T24" if last else "~"),
         )
 
-    def cards(self) -> Iterator[tuple[str, str, str]]:
-        """Yield id, title and time of modification of every note."""
-        yield from self._db.execute(
-            "SELECT id, title, modified FROM notes WHERE length(chunks) > 0 ORDER BY id"
-        )
+    def cards(self) -> list[Any]:
+        """Return id, title and time of modification of every note."""
+        query = "SELECT id, title, modified FROM notes WHERE length(chunks) > 0 ORDER BY id"
+        return [*self._db.execute(query)]
 
     def named(self, *names: str) -> list[str]:
         """Return the ids of the notes with one of some titles, aliases or file names, in order."""
@@ -151,7 +164,7 @@ class CatalogTables:
         )
         return list(dict.fromkeys(titles))
 
-    def names(self) -> list[str]:
+    def titles(self) -> list[str]:
         """Return the titles, aliases and file names of all notes."""
         return list(dict.fromkeys(self._column("SELECT name FROM names")))
 
@@ -160,13 +173,12 @@ class CatalogTables:
         that holds one of some terms, the most frequent first."""
         long = [term for term in terms if len(term) > 1][:_MOST_TERMS]
         holds = "".join(" OR instr(lower(value), ?)" for _ in long)
-        rows = self._db.execute(
+        query = (
             "SELECT field, value, count(*) FROM facts WHERE field != ? AND length(value) > 1"
             f" GROUP BY field, value HAVING instr(?, lower(value)){holds}"
-            f" ORDER BY count(*) DESC LIMIT {_MOST_STATED}",
-            (TAGS, text, *long),
+            f" ORDER BY count(*) DESC LIMIT {_MOST_STATED}"
         )
-        return [*rows]
+        return [*self._rows(query, TAGS, text, *long)]
 
     # -- words -------------------------------------------------------------------------
 

@@ -12,12 +12,9 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache
-from hashlib import sha256
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
@@ -55,7 +52,6 @@ CREATE TABLE vaults (name TEXT PRIMARY KEY, root TEXT NOT NULL) WITHOUT ROWID;
 {_NOTES}{catalog_tables.SCHEMA}{link_tables.SCHEMA}"""
 # To check so many files a second time takes as long as to publish that it was done.
 _MANY_CHECKS = 300
-_UUID = 16  # bytes of a chunk's id, the first of `CHUNK`
 # Raise it when points written by an older version would not be read right.
 SCHEMA_VERSION = 9
 # What SQLite reports of a damaged file; where it quotes bytes that are no text, Python cannot read
@@ -113,35 +109,24 @@ _to_json = json.JSONEncoder(ensure_ascii=False).encode
 _JSON = ("aliases", "tags", "links", "problems", "fields")
 
 
-def to_row(row: NoteRow) -> list[Any]:
+def _to_row(note: NoteRow) -> list[Any]:
     """Return the values of `COLUMNS`."""
-    values = []
-    for name in COLUMNS:
-        value = getattr(row, name)
-        if name in _JSON:
-            value = _to_json(value)
-        elif name == "file":
-            value = os.fsencode(value)
-        elif name == "chunks":
-            value = b"".join(bytes.fromhex(key.id.replace("-", "")) + key.hash for key in value)
-        values.append(value)
-    return values
+    row = {name: getattr(note, name) for name in COLUMNS}
+    row |= {name: _to_json(row[name]) for name in _JSON}
+    chunks = (bytes.fromhex(key.id.replace("-", "")) + key.hash for key in note.chunks)
+    return [*(row | {"file": os.fsencode(note.file), "chunks": b"".join(chunks)}).values()]
 
 
-def from_row(row: tuple[Any, ...]) -> NoteRow:
-    """Make a row of the values of `COLUMNS`."""
-    values = dict(zip(COLUMNS, row, strict=True))
-    for name in _JSON:
-        values[name] = json.loads(values[name])
-    values["file"] = os.fsdecode(values["file"])
-    blob = values["chunks"]
-    values["chunks"] = [
+def _from_row(values: tuple[Any, ...]) -> NoteRow:
+    row = dict(zip(COLUMNS, values, strict=True))
+    row |= {name: json.loads(row[name]) for name in _JSON}
+    row |= {name: bool(row[name]) for name in ("racy", "failed")}
+    blob = row["chunks"]
+    row["chunks"] = [
         ChunkKey(str(UUID(bytes=blob[at : at + 16])), blob[at + 16 : at + CHUNK])
         for at in range(0, len(blob), CHUNK)
     ]
-    for name in ("racy", "failed"):
-        values[name] = bool(values[name])
-    return NoteRow(**values)
+    return NoteRow(**row | {"file": os.fsdecode(row["file"])})
 
 
 # -- databases -------------------------------------------------------------------------
@@ -247,11 +232,6 @@ class Manifest(Closing):
         if news := {key: value for key, value in facts.items() if self.get(key) != value}:
             self._own().executemany("REPLACE INTO meta VALUES (?, ?)", news.items())
 
-    @property
-    def revision(self) -> int:
-        """Rises with every snapshot, which has its number."""
-        return int(self.get("revision", "0"))
-
     def vaults(self) -> dict[str, str]:
         """Return the folder of every indexed vault."""
         return dict(self._db.execute("SELECT name, root FROM vaults ORDER BY name"))
@@ -262,9 +242,9 @@ class Manifest(Closing):
         rows = self._db.execute(f"{query} WHERE length(chunks) > 0 GROUP BY vault ORDER BY vault")
         return {vault: (notes, chunks) for vault, notes, chunks in rows}
 
-    def rows(self) -> int:
-        """Return the number of notes of all vaults, those without chunks too; at once."""
-        return int(self._value("SELECT count(*) FROM notes"))
+    def rows(self, where: str = "1", *values: Any) -> int:
+        """Return the number of notes that an SQL condition selects, those without chunks too."""
+        return int(self._value(f"SELECT count(*) FROM notes WHERE {where}", *values))
 
     def totals(self) -> tuple[int, int]:
         """Return the number of notes and chunks of all vaults."""
@@ -292,23 +272,6 @@ class Manifest(Closing):
         query = f"SELECT path, {state} FROM notes WHERE vault = ? AND (failed OR state != '')"
         return dict(self._db.execute(query, (vault,)).fetchall())
 
-    def count_undated(self, vault: str, first: int, last: int) -> int:
-        """Return how many notes lack a date, of those whose files were written within a time."""
-        where = "vault = ? AND mtime_ns BETWEEN ? AND ? AND '' IN (created, modified)"
-        query = f"SELECT count(*) FROM notes WHERE {where} AND length(chunks) > 0"
-        return int(self._value(query, vault, first, last))
-
-    def count_without_date(self, vaults: Collection[str] | None) -> int:
-        """Return how many notes have no date of creation.
-
-        :param vaults: count only those of these.
-        """
-        rows = self._db.execute(
-            "SELECT vault, count(*) FROM notes WHERE created = '' AND length(chunks) > 0"
-            " GROUP BY vault"
-        )
-        return sum(count for vault, count in rows if not vaults or vault in vaults)
-
     def odd_files(self) -> dict[tuple[str, str], str]:
         """Return by vault and path the files whose name on disk is not their path (not NFC)."""
         rows = self._db.execute(
@@ -324,13 +287,12 @@ class Manifest(Closing):
         """Return the id of a note; empty where there is none."""
         return str(self._value("SELECT id FROM notes WHERE vault = ? AND path = ?", vault, path))
 
-    def notes(self, where: str = "1", *values: Any) -> Iterator[NoteRow]:
-        """Yield the notes that an SQL condition selects, by vault and path."""
-        rows = self._db.execute(
-            f"SELECT {', '.join(COLUMNS)} FROM notes WHERE {where} ORDER BY vault, path", values
-        )
-        for row in rows:
-            yield from_row(row)
+    def notes(
+        self, where: str = "1", *values: Any, order: str = "vault, path"
+    ) -> Iterator[NoteRow]:
+        """Yield the notes that an SQL condition selects."""
+        query = f"SELECT {', '.join(COLUMNS)} FROM notes WHERE {where} ORDER BY {order}"
+        return map(_from_row, self._db.execute(query, values))
 
     def names(self, *called: str) -> list[tuple[str, str, str, list[str], str]]:
         """Return vault, path, title, aliases and id of every indexed note, or of those with one of
@@ -346,25 +308,13 @@ class Manifest(Closing):
     def notes_by_chunk(self) -> dict[bytes, str]:
         """Return the id of the note of every chunk, by the chunk's id as 16 bytes."""
         rows = self._db.execute("SELECT chunks, id FROM notes")
-        return {chunk: note for blob, note in rows for chunk in _chunk_ids(blob)}
-
-    def notes_of(self, chunks: Collection[str]) -> Counter[tuple[str, str]]:
-        """Return vault and path of the notes that some chunks are of, and how many of them each
-        has."""
-        wanted = {UUID(identity).bytes for identity in chunks}
-        rows = self._db.execute("SELECT chunks, vault, path FROM notes ORDER BY vault, path")
-        return Counter(tuple(note) for blob, *note in rows for _ in wanted & {*_chunk_ids(blob)})
-
-    def chunks_newest_first(self) -> list[str]:
-        """Return the ids of all chunks, first those of the notes that were modified last."""
-        rows = self._db.execute(
-            "SELECT chunks FROM notes ORDER BY modified DESC, mtime_ns DESC, vault, path"
-        )
-        return [str(UUID(bytes=chunk)) for (blob,) in rows for chunk in _chunk_ids(blob)]
+        return {
+            blob[at : at + 16]: note for blob, note in rows for at in range(0, len(blob), CHUNK)
+        }
 
     @property
     def catalogue(self) -> CatalogTables:
-        """What the notes have: tags, front matter values, words."""
+        """What the notes have: tags, front matter values, words; it reads each once."""
         return CatalogTables(self._db)
 
     @property
@@ -379,7 +329,7 @@ class Manifest(Closing):
         replace = f"REPLACE INTO notes VALUES ({', '.join('?' * len(COLUMNS))})"
         db = self._own()
         for row in rows:
-            db.execute(replace, to_row(row))
+            db.execute(replace, _to_row(row))
             self._drop(row.id)
             if not row.chunks:
                 continue
@@ -435,10 +385,6 @@ class Manifest(Closing):
             self._before.append(self._db)
             self._db = open_written(path)
         return self._db
-
-
-def _chunk_ids(blob: bytes) -> Iterator[bytes]:
-    return (blob[at : at + _UUID] for at in range(0, len(blob), CHUNK))
 
 
 def fingerprint(config: RAGConfig) -> str:
@@ -551,25 +497,3 @@ def published_manifest(directory: IndexDirectory) -> Iterator[Manifest]:
         Manifest.open_snapshot(snapshot.path / MANIFEST) as manifest,
     ):
         yield manifest
-
-
-class ManifestCatalogue:
-    """A `rag.query.planner.names.Catalogue` over one snapshot of an index: what a query may name.
-
-    Only `tags` and `titles` read much, and only when they are first asked for.
-
-    :param manifest: of a published snapshot; it must stay open.
-    """
-
-    def __init__(self, manifest: Manifest) -> None:
-        self._manifest, tables = manifest, manifest.catalogue
-        self.has_tag, self.titled, self.values = tables.has_tag, tables.titled, tables.values
-        self.vaults = cache(lambda: [*manifest.vaults()])
-        self.tags = cache(lambda: [*tables.tags()])
-        self.titles, self.fields = cache(tables.names), cache(tables.fields)
-        self.neighbours = cache(tables.beside)  # a plan asks for those of a tag more than once
-
-    def digest(self) -> str:
-        """Return a hash of all names, to detect a changed index."""
-        parts = (self._manifest.revision, self._manifest.rows(), self.vaults())
-        return sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:16]

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 Texts = dict[str, list["Document"]]  # texts, each with the chunks that have it
 
 _LOCK = "embedding.lock"
+_NEWEST_FIRST = "modified DESC, mtime_ns DESC, vault, path"
 _FIRST, _ROUND = 3.0, 20.0  # seconds of the first and of later rounds, up to which they double
 _SHARE = 20  # a round is longer where to publish takes more than this part of it
 _CHUNKS = 2000  # whose texts are in memory at once
@@ -103,7 +104,12 @@ class ChunkEmbedding:
     def _lacking(self) -> list[str]:
         """Return the ids of the chunks that lack an embedding and may get one, the newest first."""
         lacking = self.visit.store.without_embedding() - self._settled
-        return [i for i in self.visit.manifest.chunks_newest_first() if i in lacking]
+        return [
+            key.id
+            for note in self.visit.manifest.notes(order=_NEWEST_FIRST)
+            for key in note.chunks
+            if key.id in lacking
+        ]
 
     def _next_texts(self) -> Texts:
         """Write the vectors of the chunks all of whose texts have one; return the next texts that a

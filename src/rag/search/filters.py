@@ -97,7 +97,7 @@ def ordered_notes(manifest: Manifest, notes: Iterable[str] | None, order: str) -
 
     :param order: `MODIFIED` or `TITLE`.
     """
-    cards = [*manifest.catalogue.cards()]
+    cards = manifest.catalogue.cards()
     if notes is not None:
         chosen = {*notes}
         cards = [card for card in cards if card[0] in chosen]

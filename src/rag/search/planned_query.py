@@ -12,7 +12,6 @@ from typing import Any
 from rag.clients.factory import chat_provider
 from rag.config import RAGConfig
 from rag.exceptions import ConfigError, RAGError
-from rag.index.manifest import ManifestCatalogue
 from rag.query.llm import Asked, LiveAsker, Outcome, Prompt, RawResponse, Stage
 from rag.query.metadata import MetadataTransformer
 from rag.query.planner.audit_log import AuditRecord, AuditTrail
@@ -197,7 +196,7 @@ def find_intent(
             manifest = store.manifest()
             if manifest is None:
                 return None, []
-            catalogue, dense = ManifestCatalogue(manifest), store.embedding_dim is not None
+            catalogue, dense = manifest.catalogue, store.embedding_dim is not None
             started, given = time.monotonic(), extraction_of(flags)
             plan = MetadataTransformer(config.planner, models, router).transform(
                 query, catalogue, flags=given, today=today, full=full

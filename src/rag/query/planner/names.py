@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
 from itertools import islice
@@ -403,7 +403,7 @@ class Catalogue(Protocol):
     """
 
     def vaults(self) -> Sequence[str]: ...
-    def tags(self) -> Sequence[str]: ...
+    def tags(self) -> Collection[str]: ...
     def has_tag(self, tag: str) -> bool: ...
     def titles(self) -> Sequence[str]: ...
     def titled(self, name: str) -> Sequence[str]: ...
@@ -416,7 +416,7 @@ class Catalogue(Protocol):
 def names_by_kind(catalogue: Catalogue) -> dict[str, Sequence[str]]:
     """Return the names of vaults, tags, titles and fields, by `vault`, `tag`, `title` and
     `field`."""
-    vaults, tags = catalogue.vaults(), catalogue.tags()
+    vaults, tags = catalogue.vaults(), [*catalogue.tags()]
     return {"vault": vaults, "tag": tags, "title": catalogue.titles(), "field": catalogue.fields()}
 
 
