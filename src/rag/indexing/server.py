@@ -15,7 +15,6 @@ from rag.indexing.reports import Progress, unseen
 from rag.stores.base.points import Page
 from rag.stores.server.catalog import (
     FILES,
-    Head,
     check_writer,
     claim,
     machine_id,
@@ -114,7 +113,7 @@ def require_writer(config: RAGConfig, directory: IndexDirectory) -> None:
     :raises UsageError: when another machine writes it; it says who, and since when.
     """
     with open_catalog(config.store) as catalog:
-        check_writer(catalog.head(), directory, machine_id(directory))
+        check_writer(catalog.head(), machine_id(directory))
 
 
 def take_over(config: RAGConfig, directory: IndexDirectory, wait: bool = False) -> str:
@@ -127,13 +126,8 @@ def take_over(config: RAGConfig, directory: IndexDirectory, wait: bool = False) 
     :raises LockedError: when a third machine takes over meanwhile.
     """
     with open_catalog(config.store) as catalog, directory.writing(wait):
-        local = Head.read(directory.path)
-        before = catalog.head() or local
-        owner = claim(directory)
+        before, owner = catalog.head(), claim(directory)
         if before is None or before.machine in ("", owner["machine"]):
             return ""
-        if before is local:  # it goes on from nothing
-            Head().write(directory.path)
-            return before.name
         catalog.change(before, **owner)
         return before.name

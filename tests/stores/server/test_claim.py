@@ -44,16 +44,6 @@ def test_an_index_that_was_made_and_never_written_is_anybody_s(desk, laptop):
         desk.write("a")
 
 
-def test_who_fetched_an_index_does_not_write_it_because_its_catalog_is_gone(desk, laptop, server):
-    desk.write("a")
-    assert laptop.notes() == {"a"}
-    server.engine.delete_collection("obsidian_knowledge.catalog")
-    with pytest.raises(UsageError, match="its catalog is gone from the server"):
-        laptop.write("b")
-    desk.write("a", "b")
-    assert laptop.notes() == {"a", "b"}
-
-
 # -- a run that was taken over ---------------------------------------------------------
 
 

@@ -1,8 +1,7 @@
 """A Haystack document store over the points of an index, with the manifest and the document
 frequencies beside them: one writer, any number of readers.
 
-Haystack, which takes half a second to import, is imported when documents are made: a front-end
-begins to open the index before.
+Haystack, which takes half a second to import, is imported when documents are made.
 """
 
 from __future__ import annotations
@@ -50,8 +49,6 @@ if TYPE_CHECKING:
     from haystack.dataclasses.sparse_embedding import SparseEmbedding
     from haystack.document_stores.types import DuplicatePolicy
 
-Json = dict[str, Any]
-
 _PAGE = 1000
 _IDS = 10_000  # ids read together
 # Chunks of the sample that stands for all with an embedding; 100, 500 or all rank alike
@@ -79,10 +76,8 @@ _stores: WeakValueDictionary[str, BaseDocumentStore] = WeakValueDictionary()
 
 
 def with_store(data: dict[str, Any]) -> dict[str, Any]:
-    """Make the store in a component's serialised form.
-
-    Done here, so that only the component's own module need be trusted by Haystack.
-    """
+    """Make the store in a component's serialised form, so that only the component's own module
+    need be trusted by Haystack."""
     from rag.stores import QdrantEdgeDocumentStore, QdrantServerDocumentStore
 
     parameters = data["init_parameters"]
@@ -109,14 +104,14 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
         self.path = str(directory.path)
         self.mutex = threading.RLock()  # held over steps that must not mix with another thread's
         self._writing: ExitStack | None = None
-        self._snapshot: IndexSnapshot | None = None
-        self._manifest: Manifest | None = None
-        self._frequencies: Frequencies | None = None  # of the snapshot
         self._staged: Frequencies | None = None  # of what is written
         self._changes = Counter[int]()  # of the frequencies, by what was written
         self._had_points = False  # whether some that nobody counted were there before
         self._pins = 0
-        self._sample: tuple[str | None, list[str]] = (None, [])  # by the name of its snapshot
+        self._snapshot: IndexSnapshot | None = None
+        self._manifest: Manifest | None = None  # of the snapshot, as the rest is
+        self._frequencies: Frequencies | None = None
+        self._sample: list[str] | None = None
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -127,8 +122,7 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
         """Make a store from what `to_dict` gave."""
         from haystack import default_from_dict
 
-        store: Self = default_from_dict(cls, data)
-        return store
+        return default_from_dict(cls, data)
 
     # -- opening and closing -----------------------------------------------------------
 
@@ -195,11 +189,14 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
                 self._snapshot = self.directory.open_current()
         return self._snapshot
 
+    def _published(self) -> IndexSnapshot | None:
+        return self._hold() if self._writing is None else None
+
     def manifest(self) -> Manifest | None:
         """Return the manifest of the snapshot being read; `None` when there is none: the index was
         made without one, or is being written here."""
         with self.mutex:
-            snapshot = self._hold() if self._writing is None else None
+            snapshot = self._published()
             if snapshot and self._manifest is None and (snapshot.path / MANIFEST).exists():
                 self._manifest = Manifest.open_snapshot(snapshot.path / MANIFEST)
             return self._manifest
@@ -207,7 +204,7 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
     def snapshot_name(self) -> str | None:
         """Return the name of the snapshot being read; `None` when there is none."""
         with self.mutex:
-            snapshot = self._hold() if self._writing is None else None
+            snapshot = self._published()
             return snapshot.name if snapshot else None
 
     def frequencies(self) -> Frequencies:
@@ -239,22 +236,14 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
         return self._staged
 
     def _count(self, ids: Sequence[str], written: Sequence[Point] = ()) -> None:
-        """Count no more the points of some ids, which are to be deleted or written over.
-
-        :param written: the points that take their places.
-        """
+        """Count no more the points of some ids, which are to be deleted or written over, but those
+        that are `written` in their places."""
         self.begin_writing()
         self.directory.begin_work()
         former = self.retrieve([*dict.fromkeys(ids)], fields=False, vectors=[SPARSE])
         last = {point.id: point for point in written}.values()
         self._changes.subtract(dimension_counts(point.sparse for point in former))
         self._changes.update(dimension_counts(point.sparse for point in last))
-
-    def _close_staged(self) -> None:
-        if self._staged is not None:
-            self._staged.close()
-        self._staged = None
-        self._changes.clear()
 
     def publish(self) -> None:
         """Make what was written what readers see, the next snapshot.
@@ -276,13 +265,15 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
     def _publish(self, number: int, points: int) -> None:
         """Make the staging index, of so many points, the current snapshot of that number."""
 
-    def close_work(self) -> None:
-        """Flush and close the staging index; the lock is kept."""
-
     def release(self) -> None:
         """Release the staging index, which may then be removed; the lock is kept."""
         self._close_staged()
-        self.close_work()
+
+    def _close_staged(self) -> None:
+        if self._staged is not None:
+            self._staged.close()
+        self._staged = None
+        self._changes.clear()
 
     def close(self) -> None:
         """Release files and connections; unpublished writes are lost, save those on a server."""
@@ -297,7 +288,7 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
         for opened in (self._manifest, self._frequencies, self._snapshot):
             if opened is not None:
                 opened.close()
-        self._manifest = self._frequencies = self._snapshot = None
+        self._manifest = self._frequencies = self._snapshot = self._sample = None
 
     # -- reading points ----------------------------------------------------------------
 
@@ -322,10 +313,7 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
     def retrieve(
         self, ids: Sequence[str], fields: bool = True, vectors: Sequence[str] = ()
     ) -> list[Point]:
-        """Return those of some points that there are.
-
-        :param vectors: the spaces whose vectors are read too; there must be such.
-        """
+        """Return those of some points that there are, with their vectors of some spaces."""
 
     @abstractmethod
     def count_points(self, where: Filter | None = None) -> int:
@@ -337,11 +325,8 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
         """The size of the embeddings, or `None` when the index holds none."""
 
     def expect(self, dimensions: Iterable[int]) -> None:
-        """Make ready for queries with these dimensions of the lexical space.
-
-        The embedded engine opens an index for those that a query has, and again for others: who
-        is going to ask several queries says so, and it is opened once for all.
-        """
+        """Make ready for queries with these dimensions of the lexical space: the embedded engine
+        opens its index for those of a query alone, and again where others are asked for."""
 
     # -- writing points ----------------------------------------------------------------
 
@@ -365,18 +350,13 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
     def drop_dense_space(self) -> None:
         """Forget all embeddings, and their size."""
 
-    def fit_dense_space(self, embeddings: Iterable[Sequence[float]]) -> None:
-        """Make room for embeddings, or check their size: a wrong one would leave half written.
-
-        :raises ValueError: when they are not all of the size that the index holds.
-        """
+    def _fit_dense_space(self, embeddings: Iterable[Sequence[float]]) -> None:
+        """Make room for embeddings, or check their size: a wrong one would leave half written."""
         sizes = {len(embedding) for embedding in embeddings}
-        if not sizes:
-            return
-        size = self.embedding_dim
+        size = self.embedding_dim if sizes else None
         if size is None and len(sizes) == 1:
             self.add_dense_space(sizes.pop())
-        elif sizes != {size}:
+        elif sizes - {size}:
             raise ValueError(f"embeddings of {sorted(sizes)} dimensions; the index holds {size}")
 
     # -- the DocumentStore protocol ----------------------------------------------------
@@ -413,7 +393,7 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
             points = [to_point(document) for document in self._allowed(documents, policy)]
             if points:
                 self.begin_writing()
-                self.fit_dense_space(row for point in points for row in point.embeddings or ())
+                self._fit_dense_space(row for point in points for row in point.embeddings or ())
                 self._count([point.id for point in points], points)
                 self.upsert(points)
         return len(points)
@@ -466,9 +446,8 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
             raise ValueError(f"top_k must be at least 1, not {queries[0][1]}")
         where = convert_filters(filters)
         asked = [(query, limit, where) for query, limit in queries]
-        return [
-            [*map(to_candidate, points)] for points in self._search_vectors(asked, CANDIDATE_FIELDS)
-        ]
+        lists = self._search_vectors(asked, CANDIDATE_FIELDS)
+        return [[*map(to_candidate, points)] for points in lists]
 
     def score_each(self, queries: Sequence[tuple[Query, Sequence[str]]]) -> list[dict[str, float]]:
         """Return, for each query, sparse or dense, what which of its documents scores; all in one
@@ -514,8 +493,7 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
         return [*map(to_document, self.get_points(ids).values())]
 
     def all_documents(self, most: int = _PAGE) -> list[Document]:
-        """Return documents without vectors, `most` at most, the first by id: for what no index can
-        find."""
+        """Return `most` documents at most, without vectors: for what no index can find."""
         return [*map(to_document, self.read_page(Page(most))[0])]
 
     # -- words and dates ---------------------------------------------------------------
@@ -529,10 +507,7 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
 
     def points_with(self, dimensions: Sequence[int], most: int) -> dict[str, float] | None:
         """Return the scores, by id, of all points that have any of these dimensions; `None` when
-        they are more than `most`.
-
-        It is for many: a point's id alone is read in a tenth of the time of its fields.
-        """
+        they are more than `most`. (An id is read in a tenth of the time of the fields.)"""
         points = self._having(dimensions, most + 1)
         return {point.id: point.score for point in points} if len(points) <= most else None
 
@@ -552,14 +527,10 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
 
     def newest(self, filters: dict[str, Any] | None = None, top_k: int = 10) -> list[Candidate]:
         """Return chunks of the notes created last, those of a note beside each other, score 0; then
-        those of notes without a date.
-
-        They are `top_k`, and whatever else was created when the last of these was.
-        """
+        those of notes without a date: `top_k`, and what was created when the last of these was."""
         if top_k < 1:
             return []
-        where, fields = convert_filters(filters), [*CANDIDATE_FIELDS, _CREATED]
-        limit = top_k
+        where, fields, limit = convert_filters(filters), [*CANDIDATE_FIELDS, _CREATED], top_k
         while True:
             limit *= 4
             points, _ = self.read_page(Page(limit, where, fields, newest=_CREATED))
@@ -568,16 +539,11 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
         if len(points) < limit:  # all with a date; the engine knows no order of the others
             page, _ = self.read_page(Page(2 * limit, where, fields))
             points += [point for point in page if not _created(point)][:limit]
-        # The engine returns those of one moment in no certain order.
         last = _created(points[top_k - 1]) if top_k < len(points) else ""
-        dated = [
-            (_created(point), to_candidate(point))
-            for at, point in enumerate(points)
-            if at < top_k or _created(point) == last
-        ]
-        dated.sort(key=lambda pair: (pair[1].note, pair[1].id))
-        dated.sort(key=lambda pair: pair[0], reverse=True)
-        return [candidate for _, candidate in dated]
+        points = points[:top_k] + [point for point in points[top_k:] if _created(point) == last]
+        # The engine returns those of one moment in no certain order.
+        pairs = sorted(((_created(point), to_candidate(point)) for point in points), key=_by_note)
+        return [c for _, c in sorted(pairs, key=lambda pair: pair[0], reverse=True)]
 
     # -- embeddings: those of a document's sentences, several a document ---------------
 
@@ -594,22 +560,21 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
     def embeddings_of(self, ids: Sequence[str]) -> dict[str, list[list[float]]]:
         """Return the embeddings of the sentences of some documents, in order, by id, of those that
         have any."""
-        wanted = {point_id(identity): identity for identity in ids}
-        if not wanted or self.embedding_dim is None:
+        names = {point_id(identity): identity for identity in ids}
+        if not names or self.embedding_dim is None:
             return {}
-        points = self.retrieve([*wanted], fields=False, vectors=[DENSE])
-        return {wanted[point.id]: point.embeddings for point in points if point.embeddings}
+        points = self.retrieve([*names], fields=False, vectors=[DENSE])
+        return {names[point.id]: point.embeddings for point in points if point.embeddings}
 
     def sample_ids(self) -> list[str]:
         """Return the ids of `_SAMPLE_SIZE` documents with an embedding, those whose points have the
         lowest ids, which are hashes: their cosines tell what is near to a query in this index and
-        by its model. They are asked for once for each snapshot."""
+        by its model. A snapshot is asked for them once."""
         with self.mutex:
-            name = self.snapshot_name()
-            if name is None or name != self._sample[0]:
+            if self._published() is None or self._sample is None:
                 page, _ = self.read_page(Page(_SAMPLE_SIZE, WITH_EMBEDDING, ["id"]))
-                self._sample = name, [document_id(point) for point in page]
-            return self._sample[1]
+                self._sample = [*map(document_id, page)]
+            return self._sample
 
     def write_embeddings(self, embeddings: Mapping[str, Sequence[list[float]]]) -> None:
         """Give documents that are being written the embeddings of their sentences, by id.
@@ -618,14 +583,13 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
         """
         if not embeddings:
             return
+        vectors = {
+            point_id(key): [dense_vector(row, f"document {key}") for row in rows]
+            for key, rows in embeddings.items()
+        }
         with self.mutex:
-            vectors = {
-                point_id(key): [dense_vector(row, f"document {key}") for row in rows]
-                for key, rows in embeddings.items()
-            }
-            every = [row for rows in vectors.values() for row in rows]
             self.begin_writing()
-            self.fit_dense_space(every)
+            self._fit_dense_space(chain.from_iterable(vectors.values()))
             self.update_vectors(vectors)
 
     def drop_embeddings(self) -> None:
@@ -638,3 +602,7 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
 
 def _created(point: Point) -> str:
     return str((point.payload.get("meta") or {}).get("created", ""))
+
+
+def _by_note(pair: tuple[str, Candidate]) -> tuple[str, str]:
+    return pair[1].note, pair[1].id

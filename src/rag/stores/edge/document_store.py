@@ -18,7 +18,7 @@ from rag.index.shard_files import CONFIG, SEGMENT, SEGMENTS, first_cut
 from rag.index.snapshots import POINTS, SHARD, IndexDirectory, IndexSnapshot, damaged_index
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.points import DENSE, SPARSE, Filter, Page, Point, Search
-from rag.stores.edge.narrow_shard import openable, small_tables, sort_tables
+from rag.stores.edge.narrow_shard import openable, sort_tables
 from rag.stores.edge.shard import (
     INDEXED_FROM,
     POINT_LIST,
@@ -46,10 +46,7 @@ _MERGE_EVERY = 8_000
 
 
 class QdrantEdgeDocumentStore(BaseDocumentStore):
-    """A document store in a folder, with one writer and any number of readers.
-
-    It reads the current snapshot of an index, or, from its first write on, its own staging
-    index; `publish` makes what was written the snapshot that everybody reads.
+    """A document store in a folder.
 
     :param path: the folder of the index.
     :param is_quantized: keep embeddings in 8 bits a number: a quarter of the disk.
@@ -87,12 +84,8 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
                 self.begin_writing()
                 self.directory.require_reserve()
                 self._close_reader()
-                work = self.directory.begin_work()
-                path, points = work / SHARD, work / POINTS
+                path = self.directory.begin_work() / SHARD
                 self._work = load_shard(path) if path.exists() else create_shard(path)
-                if points.exists():  # as the former snapshot had it
-                    self._require_points(self._work, int(read_file(points)))
-                    points.unlink()
             return self._work
 
     def _change(self, what: str, operation: qe.UpdateOperation, points: int = 0) -> None:
@@ -113,12 +106,17 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
         self._unmerged = 0
 
     def close_work(self) -> None:
+        """Flush and close the staging shard; the lock is kept."""
         with self.mutex:
             if self._work is not None:
                 shard, self._work = self._work, None
                 with guard("flush the index"):
                     shard.flush()  # close() swallows what goes wrong here
                     shard.close()
+
+    def release(self) -> None:
+        super().release()
+        self.close_work()
 
     def _complete_points(self) -> int:
         self._merge()
@@ -158,14 +156,11 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
                 yield None
 
     def _open_reader(self, snapshot: IndexSnapshot, dimensions: frozenset[int] | None) -> None:
-        """Open a snapshot's shard."""
         shard = snapshot.path / SHARD
         try:
             if name := first_cut(snapshot.path):
                 raise ValueError(f"{snapshot.name}/{name}")
-            tables = {} if dimensions is None else small_tables(shard, dimensions)
-            with openable(shard, tables) as folder:
-                is_narrow = tables and folder != shard.absolute()
+            with openable(shard, dimensions) as (folder, is_narrow):
                 self._readers.append(load_shard(folder))
             self._dimensions = dimensions if is_narrow else None
             self._require_points(self._readers[-1], int(read_file(snapshot.path / POINTS)))
@@ -255,9 +250,8 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
             if not (snapshot or self.reads_work):
                 return None
             home = snapshot.path if snapshot else self.directory.work
-            config = json.loads((home / SHARD / CONFIG).read_text("utf-8"))
-            size: int | None = config.get("vectors", {}).get(DENSE, {}).get("size")
-            return size
+            spaces = json.loads((home / SHARD / CONFIG).read_bytes()).get("vectors", {})
+            return spaces[DENSE]["size"] if DENSE in spaces else None
 
     # -- writing points ----------------------------------------------------------------
 

@@ -64,13 +64,10 @@ def sort_tables(shard: Path) -> None:
         staged.replace(target)
 
 
-def small_tables(shard: Path, dimensions: Collection[int]) -> dict[str, bytes]:
-    """Return tables of some dimensions to open a shard with, by the paths of those they replace.
-
-    None when no table of the shard is large.
-    """
+def _small_tables(shard: Path, dimensions: Collection[int]) -> dict[str, bytes]:
+    """Return tables of some dimensions, by the paths of the large ones that they replace."""
     with suppress(OSError, ValueError, KeyError):  # damaged, for one: the engine will say so
-        tables = shard.absolute().glob(f"segments/*/vector_index-*/{SORTED}")
+        tables = shard.glob(f"segments/*/vector_index-*/{SORTED}")
         return {str(table.with_name(TABLE)): _select(table, dimensions) for table in tables}
     return {}
 
@@ -90,35 +87,35 @@ def _select(table: Path, dimensions: Collection[int]) -> bytes:
 
 
 @contextmanager
-def openable(shard: Path, tables: Mapping[str, bytes]) -> Iterator[Path]:
-    """Yield a folder that the engine can open as the shard, with some files that hold something
-    else; it lasts until it is open. It is the shard itself where that will do.
+def openable(shard: Path, dimensions: Collection[int] | None = None) -> Iterator[tuple[Path, bool]]:
+    """Yield a folder that the engine can open as the shard, which lasts until it is open: the shard
+    itself where that will do; and whether it has but some dimensions of the lexical space.
 
+    :param dimensions: those that are asked for; all, without it.
     :raises DiskFullError: when the shard may not be written, or its disk is full, and there is no
         room elsewhere.
     """
     shard = shard.absolute()
+    tables = {} if dimensions is None else _small_tables(shard, dimensions)
     is_ours = all(os.access(path, os.W_OK) for path in (shard, shard / CONFIG) if path.exists())
     is_writable = is_ours and free_room(shard) >= _HOLES
-    places = _places() if not is_writable else (MEMORY,) if tables else ()
-    for place in places:
+    listed = {f"{shard}/segments", *map(os.path.dirname, tables)} if is_writable else None
+    for place in _places() if not is_writable else (MEMORY,) if tables else ():
         with suppress(OSError), ExitStack() as stack:
             folder = stack.enter_context(
                 TemporaryDirectory(prefix=LINKED, dir=place, ignore_cleanup_errors=True)
             )
-            listed = {f"{shard}/segments", *map(os.path.dirname, tables)} if is_writable else None
             _mirror(str(shard), folder, tables, listed)
-            if free_room(folder) < _HOLES:
-                continue
-            kept = stack.pop_all()
-            break
+            if free_room(folder) >= _HOLES:
+                kept = stack.pop_all()
+                break
     else:
         if not is_writable:
             raise disk_full(gettempdir(), _HOLES)
-        yield shard
+        yield shard, False
         return
     with kept:
-        yield Path(folder)
+        yield Path(folder), bool(tables)
 
 
 def _places() -> tuple[str, ...]:

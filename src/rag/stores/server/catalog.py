@@ -2,9 +2,8 @@
 
 It lies in a collection of its own, `<collection>.catalog`. One point there, the head, names the
 version of the catalog and the machine that writes it; the others hold its files, compressed, in
-parts. The head is changed by a single write, so that whoever reads sees the catalog before or the
-one after. The parts of the one before stay until the next is published: who began to read it can
-end.
+parts. The head is changed by a single write: whoever reads sees the catalog before or the one
+after, and begins again where parts went meanwhile.
 
 A change of the head counts only where machine, version and whether a run goes on are still those
 that were read: of two machines that change it at once one is refused. A machine that only reads
@@ -61,7 +60,6 @@ class Head:
     since: str = ""  # when it began, as ISO text
     format: int = FORMAT
     version: str = ""  # of the catalog; "" before the first was published
-    before: str = ""  # the version before
     parts: int = 0  # of how many it is made
     points: int = 0  # how many belong to it
     unfinished: bool = False  # whether points were written that no catalog knows yet
@@ -76,8 +74,7 @@ class Head:
             payload = {**payload, "parts": 0}
         plain = asdict(cls())
         values = {name: payload.get(name, value) for name, value in plain.items()}
-        wrong = [name for name, value in plain.items() if type(values[name]) is not type(value)]
-        if wrong:
+        if wrong := [name for name in plain if type(values[name]) is not type(plain[name])]:
             raise ValueError(f"wrong in its head: {', '.join(wrong)}")
         return cls(**values | {"name": brief(values["name"])})
 
@@ -115,11 +112,10 @@ def claim(directory: IndexDirectory) -> dict[str, Any]:
     :raises OSError: when the data folder cannot be written.
     """
     folder = _home(directory)
-    if not machine_id(directory):
-        claim_data_folder(folder)
-        with changing(folder):  # another process may be faster
-            if not machine_id(directory):
-                replace_durably(folder / _MACHINE, json.dumps({"id": uuid4().hex}).encode())
+    claim_data_folder(folder)
+    with changing(folder):
+        if not machine_id(directory):
+            replace_durably(folder / _MACHINE, json.dumps({"id": uuid4().hex}).encode())
     name = socket.gethostname()[:_LONGEST_NAME] or "a machine without a name"
     return {"machine": machine_id(directory), "name": name, "since": moment()}
 
@@ -179,11 +175,8 @@ class Catalog:
         return points[0]["payload"] if points else None
 
     def create(self, head: Head) -> Head:
-        """Make the collection and its head; what is there stays.
-
-        :returns: the head as it is then, perhaps somebody else's.
-        :raises UsageError: when the collection is there, and holds what is no catalog.
-        """
+        """Make the collection and its head, and return that: what is there stays, perhaps somebody
+        else's."""
         layout = {
             "vectors": {},
             "shard_number": 1,  # the order of changes is that of one shard
@@ -193,12 +186,6 @@ class Catalog:
         }
         if not self._client.request("GET", f"{self._path}/exists")["exists"]:
             self._client.request("PUT", self._path, layout, allowed=httpx.codes.CONFLICT)
-        elif self._count({}) and self.head() is None:
-            raise UsageError(
-                f"the collection {self._name!r} at {self.settings.url} holds points that rag did"
-                " not write",
-                hint="Name another in store.collection, or delete that one first.",
-            )
         point = {"id": _HEAD, "vector": {}, "payload": asdict(head)}
         insert = {"points": [point], "update_mode": "insert_only"}
         self._client.request("PUT", f"{self._path}/points", insert, params=_ORDERED)
@@ -225,10 +212,6 @@ class Catalog:
             raise taken_over(now)
         return changed
 
-    def _count(self, where: dict[str, Any]) -> int:
-        asked = {"exact": True, "filter": where}
-        return int(self._client.request("POST", f"{self._path}/points/count", asked)["count"])
-
     def other_version(self) -> IndexUnavailableError:
         """Return the error that says that this program cannot read the catalog."""
         return IndexUnavailableError(
@@ -249,9 +232,11 @@ class Catalog:
     def is_whole(self, head: Head) -> bool:
         """Return whether the server has all parts of a catalog."""
         ours = {"must": [{"key": "version", "match": {"value": head.version}}]}
-        return head.format == FORMAT and self._count(ours) == head.parts + 1  # and the head
+        body = {"exact": True, "filter": ours}
+        count = self._client.request("POST", f"{self._path}/points/count", body)["count"]
+        return head.format == FORMAT and count == head.parts + 1  # and the head
 
-    def send(self, head: Head, folder: Path, version: str) -> dict[str, Any]:
+    def send(self, folder: Path, version: str) -> dict[str, Any]:
         """Send the files in a folder; return what the head says once they are the catalog."""
         number = 0
         for path in filter(Path.exists, map(folder.joinpath, FILES)):
@@ -263,13 +248,13 @@ class Catalog:
                     body = {"points": [point]}
                     self._client.request("PUT", f"{self._path}/points", body, params=_WAITED)
                     number += 1
-        return {"version": version, "parts": number, "before": head.version}
+        return {"version": version, "parts": number}
 
     def sweep(self, head: Head) -> None:
-        """Delete all parts but those of a head, which is the catalog's, and of the one before:
-        whoever is refused to change it may have no right to delete."""
-        kept = {"key": "version", "match": {"any": [head.version, head.before]}}
-        body = {"filter": {"must_not": [{"has_id": [_HEAD]}, kept]}}
+        """Delete all parts but those of a head, which is the catalog's; points of others stay."""
+        kept = {"key": "version", "match": {"value": head.version}}
+        no_part = {"is_empty": {"key": "part"}}
+        body = {"filter": {"must_not": [{"has_id": [_HEAD]}, kept, no_part]}}
         with suppress(httpx.HTTPError):  # the next time will do
             self._client.request("POST", f"{self._path}/points/delete", body, params=_WAITED)
 
@@ -307,21 +292,15 @@ def open_catalog(settings: StoreConfig) -> Iterator[Catalog]:
 # -- who may write -------------------------------------------------------------------------
 
 
-def check_writer(head: Head | None, directory: IndexDirectory, machine: str) -> None:
-    """Make sure that a machine may write an index, by the head of its catalog, `None` when there is
-    none. One that another began, and has written nothing of, is anybody's.
+def check_writer(head: Head | None, machine: str) -> None:
+    """Make sure that a machine may write an index, by the head of its catalog. One that another
+    began, and has written nothing of, is anybody's.
 
     :raises UsageError: when another machine does.
     """
-    if head is None:
-        local = Head.read(directory.path)
-        if local and local.machine not in ("", machine):
-            raise UsageError(
-                f"{local.name} wrote this index, and its catalog is gone from the server",
-                hint=f"Index there: that publishes it again. {TAKE_OVER}",
-            )
-    elif head.machine != machine and (head.version or head.unfinished):
-        raise written_elsewhere(head)
+    if head and head.machine != machine and (head.version or head.unfinished):
+        since = f", since {head.since[:16].replace('T', ' ')}" if head.since else ""
+        raise UsageError(f"{head.name} writes this index{since}", hint=f"Index there. {TAKE_OVER}")
 
 
 def taken_over(head: Head | None) -> LockedError:
@@ -331,12 +310,6 @@ def taken_over(head: Head | None) -> LockedError:
         "nothing more is written from here, and nothing of it was published",
         hint=TAKE_OVER,
     )
-
-
-def written_elsewhere(head: Head) -> UsageError:
-    """Return the error that says which other machine writes an index."""
-    since = f", since {head.since[:16].replace('T', ' ')}" if head.since else ""
-    return UsageError(f"{head.name} writes this index{since}", hint=f"Index there. {TAKE_OVER}")
 
 
 # -- the catalog as the snapshot here ------------------------------------------------------

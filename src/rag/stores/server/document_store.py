@@ -3,37 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Any, TypeVar
+from typing import Any
 from uuid import uuid4
 
 from rag.config import StoreConfig
-from rag.exceptions import (
-    INDEX_MISSING,
-    IndexingError,
-    StoreConnectionError,
-    UsageError,
-)
+from rag.exceptions import INDEX_MISSING, IndexingError, StoreConnectionError, UsageError
 from rag.index.embedding_space import read_embedded
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST, IndexDirectory, IndexSnapshot
-from rag.stores.base.document_store import BaseDocumentStore, Json
-from rag.stores.base.points import DENSE, SPARSE, Filter, Page, Point, Search, checked_json
+from rag.stores.base.document_store import BaseDocumentStore
+from rag.stores.base.points import DENSE, SPARSE, Filter, Page, Point, Search
 from rag.stores.edge.shard import FILTERED
-from rag.stores.server.catalog import (
-    Catalog,
-    Head,
-    check_writer,
-    claim,
-    refresh,
-    taken_over,
-    written_elsewhere,
-)
+from rag.stores.server.catalog import Catalog, Head, check_writer, claim, refresh, taken_over
 from rag.stores.server.rest import RestClient, to_json
 from rag.text.bm25 import SparseVector
 
-T = TypeVar("T")
+Json = dict[str, Any]
 
 _FRESH = 2.0  # seconds for which it is not asked again whether there is a newer catalog
 _PAGE = 10_000
@@ -42,7 +30,7 @@ _WAITED = {"wait": "true"}
 _BATCH = 100
 _BATCH_BYTES = 4_000_000
 _OVERSAMPLING = 3.0
-_QUANTIZATIONS: dict[str, dict[str, Any]] = {
+_QUANTIZATIONS: dict[str, Json] = {
     "none": {},
     "scalar": {"quantization_config": {"scalar": {"type": "int8", "always_ram": True}}},
     "binary": {"quantization_config": {"binary": {"always_ram": True}}},
@@ -52,9 +40,8 @@ _QUANTIZATIONS: dict[str, dict[str, Any]] = {
 class QdrantServerDocumentStore(BaseDocumentStore):
     """A document store in a collection of a Qdrant server, with its manifest in a folder here.
 
-    It holds the points that `QdrantEdgeDocumentStore` would hold, and answers as that does. They
-    change as they are written; the manifest that belongs to them appears, whole, when a run is
-    published. Every call may fail as `RestClient.answering` says.
+    Points change as they are written; the manifest that belongs to them appears, whole, when a run
+    is published. Every call may fail as `RestClient.answering` says.
 
     :param path: the folder of the index here; one for each collection.
     :param settings: the server and the collection, or a mapping of them. The API key is read from
@@ -67,7 +54,7 @@ class QdrantServerDocumentStore(BaseDocumentStore):
     def __init__(
         self,
         path: str,
-        settings: StoreConfig | dict[str, Any],
+        settings: StoreConfig | Json,
         directory: IndexDirectory | None = None,
     ) -> None:
         super().__init__(directory or IndexDirectory(path))
@@ -77,7 +64,7 @@ class QdrantServerDocumentStore(BaseDocumentStore):
         self._catalog = Catalog(self._rest)
         self._refreshed = -_FRESH
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         from haystack import default_to_dict
 
         return default_to_dict(self, path=self.path, settings=asdict(self.settings))
@@ -91,62 +78,74 @@ class QdrantServerDocumentStore(BaseDocumentStore):
 
     def _write(self, method: str, path: str, body: Any = None) -> None:
         """Change points, and wait until that is applied."""
-        with self.mutex:
+        with self._answering():
             self._begin_step()
-            with self._rest.answering():
-                result = self._ask(method, path, body, params=_WAITED)
-                if not isinstance(result, dict) or "status" not in result:
-                    raise ValueError("no status of a write")
+            result = self._ask(method, path, body, params=_WAITED)
+            if not isinstance(result, dict) or "status" not in result:
+                raise ValueError("no status of a write")
 
-    def _read(self, path: str, body: Json, convert: Callable[[Any], T], nothing: T) -> T:
-        """Return what an answer is converted to; `nothing` where nothing was ever written."""
+    @contextmanager
+    def _answering(self) -> Iterator[None]:
         with self.mutex, self._rest.answering():
-            return convert(self._ask("POST", path, body)) if self.is_readable else nothing
+            yield
 
     # -- the writer --------------------------------------------------------------------
 
     def _prepare_writing(self) -> None:
-        """Claim the index for this machine, and make its collection if need be."""
+        """Claim the index for this machine, and make its collection, or what is missing of it."""
         with self._rest.answering():
-            description = self._describe()
+            description = self._ask("GET", "", allowed=404)
             everything = {"exact": True}
             is_used = description and self._ask("POST", "/points/count", everything)["count"]
             self._had_points = bool(is_used)
-            self._head = self._claim(self._had_points)
-            self._complete_collection(description)
+            self._head = self._claim()
+            if description is None:
+                self._ask("PUT", "", self._layout(), allowed=409)  # another process was faster
+            indexed = (description or {}).get("payload_schema") or {}
+            for name, kind in FILTERED.items():
+                if name not in indexed:
+                    index = {"field_name": name, "field_schema": kind}
+                    self._ask("PUT", "/index", index, params=_WAITED)
 
-    def _claim(self, is_used: bool) -> Head:
+    def _claim(self) -> Head:
         owner, head = claim(self.directory), self._catalog.head()
-        check_writer(head, self.directory, owner["machine"])
-        is_new = Head.read(self.directory.path) is None
-        if head is None and is_new and is_used:
-            place = f"the collection {self.settings.collection!r} at {self.settings.url}"
-            raise UsageError(
-                f"{place} holds points, and no catalog says whose they are",
-                hint="Index on the machine that wrote them, or name another in store.collection.",
-            )
-        if is_new:
+        check_writer(head, owner["machine"])
+        if Head.read(self.directory.path) is None:
+            if head is None and self._had_points:
+                place = f"the collection {self.settings.collection!r} at {self.settings.url}"
+                raise UsageError(
+                    f"{place} holds points, and no catalog says whose they are",
+                    hint="Index on the machine that wrote them, or name another in"
+                    " store.collection.",
+                )
             Head().write(self.directory.path)
         if head is None:
-            head = self._catalog.create(Head(**owner, unfinished=is_used))
-        elif head.machine != owner["machine"]:
-            head = self._catalog.change(head, **owner)
-        if head.machine != owner["machine"]:  # it was faster
-            raise written_elsewhere(head)
-        return head
+            head = self._catalog.create(Head(**owner, unfinished=self._had_points))
+            check_writer(head, owner["machine"])  # another may have been faster
+        return head if head.machine == owner["machine"] else self._catalog.change(head, **owner)
+
+    def _layout(self) -> Json:
+        """Return what a new collection is like."""
+        settings = self.settings
+        return {
+            "vectors": {},
+            "sparse_vectors": {SPARSE: {"index": {"on_disk": settings.on_disk}}},
+            "replication_factor": settings.replication_factor,
+            "write_consistency_factor": settings.write_consistency_factor,
+            "on_disk_payload": True,
+            "hnsw_config": {"m": settings.hnsw_m},
+            **_QUANTIZATIONS[settings.quantization],
+            **({"shard_number": settings.shard_number} if settings.shard_number else {}),
+        }
 
     def _begin_step(self) -> None:
         """Make ready for a write: the catalog must know of it, and be still this machine's."""
         self.begin_writing()
-        own = self._head
-        with self._rest.answering():
-            head = self._catalog.head()
-            # A copy of the catalog on another node may still have the version before.
-            versions = (own.version, own.before)
-            if head is None or head.machine != own.machine or head.version not in versions:
-                raise taken_over(head)
-            if not own.unfinished:
-                self._head = self._catalog.change(own, unfinished=True)
+        head = self._catalog.head()
+        if head is None or head.machine != self._head.machine:
+            raise taken_over(head)
+        if not self._head.unfinished:
+            self._head = self._catalog.change(self._head, unfinished=True)
 
     @property
     def is_unfinished(self) -> bool:
@@ -164,10 +163,9 @@ class QdrantServerDocumentStore(BaseDocumentStore):
 
     def _publish(self, number: int, points: int) -> None:
         """Make the writer's files the catalog, and what readers here see."""
-        head, folder = self._head, self.directory.begin_work()
         with self._rest.answering():
-            files = self._catalog.send(head, folder, uuid4().hex)
-            head = self._catalog.change(head, **files, points=points, unfinished=False)
+            files = self._catalog.send(self.directory.begin_work(), uuid4().hex)
+            head = self._catalog.change(self._head, **files, points=points, unfinished=False)
             self._catalog.sweep(head)
         self.directory.publish(number, points)
         head.write(self.directory.path)
@@ -201,44 +199,17 @@ class QdrantServerDocumentStore(BaseDocumentStore):
         finally:
             self._rest.close()
 
-    # -- the collection ----------------------------------------------------------------
-
-    def _describe(self) -> Json | None:
-        description: Json | None = self._ask("GET", "", allowed=404)
-        return description
-
-    def _complete_collection(self, description: Json | None) -> None:
-        """Make the collection, or what is missing of it."""
-        settings = self.settings
-        if description is None:
-            wanted: Json = {
-                "vectors": {},
-                "sparse_vectors": {SPARSE: {"index": {"on_disk": settings.on_disk}}},
-                "replication_factor": settings.replication_factor,
-                "write_consistency_factor": settings.write_consistency_factor,
-                "on_disk_payload": True,
-                "hnsw_config": {"m": settings.hnsw_m},
-                **_QUANTIZATIONS[settings.quantization],
-            }
-            if settings.shard_number:
-                wanted["shard_number"] = settings.shard_number
-            self._ask("PUT", "", wanted, allowed=409)  # another process was faster
-        indexed = (description or {}).get("payload_schema") or {}
-        for name, kind in FILTERED.items():
-            if name not in indexed:
-                index = {"field_name": name, "field_schema": kind}
-                self._ask("PUT", "/index", index, params=_WAITED)
+    # -- embeddings --------------------------------------------------------------------
 
     @property
     def embedding_dim(self) -> int | None:
         if manifest := self.manifest():  # it tells without a request
             embedded = read_embedded(manifest)
             return embedded.space.dimension if embedded and embedded.embedded else None
-        with self.mutex, self._rest.answering():
-            description = self._describe() if self.is_readable else None
-            params = description["config"]["params"] if description else {}
-            space = (params.get("vectors") or {}).get(DENSE)
-            return space["size"] if space else None
+        with self._answering():
+            description = self._ask("GET", "", allowed=404) if self.is_readable else None
+            spaces = (description or {"config": {"params": {}}})["config"]["params"].get("vectors")
+            return spaces[DENSE]["size"] if spaces and DENSE in spaces else None
 
     def add_dense_space(self, size: int) -> None:
         """Make room for embeddings of that size, any number a point, kept in 16 bits a number."""
@@ -270,52 +241,52 @@ class QdrantServerDocumentStore(BaseDocumentStore):
             self._refreshed = time.monotonic()
         return super()._hold()
 
+    def _query(self, search: Search) -> Json:
+        vector, limit, where, fields = search
+        query: Json = {"limit": limit, "filter": where, "with_payload": fields}
+        if isinstance(vector, SparseVector):
+            nearest = {"indices": vector.indices, "values": vector.values}
+            return query | {"query": {"nearest": nearest}, "using": SPARSE}
+        if self.settings.quantization != "none":  # what is found roughly is scored again
+            query["params"] = {"quantization": {"rescore": True, "oversampling": _OVERSAMPLING}}
+        return query | {"query": {"nearest": [vector]}, "using": DENSE}
+
     def search_points(self, searches: Sequence[Search]) -> list[list[Point]]:
-        is_rescored = self.settings.quantization != "none"
-
-        def request(search: Search) -> Json:
-            vector, limit, where, fields = search
-            asked: Json = {"limit": limit, "filter": where, "with_payload": fields}
-            if isinstance(vector, SparseVector):
-                nearest = {"indices": vector.indices, "values": vector.values}
-                return asked | {"query": {"nearest": nearest}, "using": SPARSE}
-            if is_rescored:  # what it found roughly is scored again
-                asked["params"] = {"quantization": {"rescore": True, "oversampling": _OVERSAMPLING}}
-            return asked | {"query": {"nearest": [vector]}, "using": DENSE}
-
-        def lists(answers: Any) -> list[list[Point]]:
+        with self._answering():
+            if not self.is_readable:
+                return [[] for _ in searches]
+            body = {"searches": [*map(self._query, searches)]}
+            answers = self._ask("POST", "/points/query/batch", body)
             if len(answers) != len(searches):
                 raise ValueError("answers for other queries")
             return [[*map(_from_json, answer["points"])] for answer in answers]
 
-        nothing: list[list[Point]] = [[] for _ in searches]
-        body = {"searches": [*map(request, searches)]}
-        return self._read("/points/query/batch", body, lists, nothing)
-
     def read_page(self, page: Page) -> tuple[list[Point], str | None]:
-        def converted(answer: Any) -> tuple[list[Point], str | None]:
-            following = answer.get("next_page_offset")
-            points = [*map(_from_json, answer["points"])]
-            return points, None if following is None else str(following)
-
         body: Json = {"limit": page.limit, "filter": page.where, "with_payload": page.fields}
         body |= {"with_vector": page.vectors}
         body |= {"offset": page.offset} if page.offset else {}
         body |= {"order_by": {"key": page.newest, "direction": "desc"}} if page.newest else {}
-        nothing: tuple[list[Point], str | None] = [], None
-        return self._read("/points/scroll", body, converted, nothing)
+        with self._answering():
+            if not self.is_readable:
+                return [], None
+            answer = self._ask("POST", "/points/scroll", body)
+            following = answer.get("next_page_offset")
+            points = [*map(_from_json, answer["points"])]
+            return points, None if following is None else str(following)
 
     def retrieve(
         self, ids: Sequence[str], fields: bool = True, vectors: Sequence[str] = ()
     ) -> list[Point]:
         body = {"ids": [*ids], "with_payload": fields, "with_vector": [*vectors] or False}
-        if not ids:
-            return []
-        return self._read("/points", body, lambda points: [*map(_from_json, points)], [])
+        with self._answering():
+            is_readable = ids and self.is_readable
+            return [*map(_from_json, self._ask("POST", "/points", body))] if is_readable else []
 
     def count_points(self, where: Filter | None = None) -> int:
         body = {"filter": where, "exact": True}
-        return self._read("/points/count", body, lambda answer: int(answer["count"]), 0)
+        with self._answering():
+            is_readable = self.is_readable
+            return int(self._ask("POST", "/points/count", body)["count"]) if is_readable else 0
 
     # -- writing points ----------------------------------------------------------------
 
@@ -334,41 +305,30 @@ class QdrantServerDocumentStore(BaseDocumentStore):
 
 
 def point_requests(points: Iterable[Point]) -> Iterator[bytes]:
-    """Yield, in JSON, the requests by which points are written.
-
-    :raises ValueError: for what cannot be sent, such as text that is no Unicode.
-    """
+    """Yield, in JSON, the requests by which points are written."""
     return _requests(map(_to_json, points))
 
 
 def _requests(points: Iterable[bytes]) -> Iterator[bytes]:
     """Yield requests, in JSON, of as many points as a server takes at once."""
     batch: list[bytes] = []
-    size = 0
     for point in points:
         batch.append(point)
-        size += len(point)
-        if len(batch) == _BATCH or size > _BATCH_BYTES:
+        if len(batch) == _BATCH or sum(map(len, batch)) > _BATCH_BYTES:
             yield b'{"points":[%b]}' % b",".join(batch)
-            batch, size = [], 0
+            batch = []
     if batch:
         yield b'{"points":[%b]}' % b",".join(batch)
 
 
 def _to_json(point: Point) -> bytes:
-    """Return what is sent of a point."""
-    named: Json = {}
+    vectors: Json = {}
     if point.embeddings:
-        named[DENSE] = _rounded(point.embeddings)
+        vectors[DENSE] = _rounded(point.embeddings)
     if point.sparse is not None:
         words = point.sparse
-        named[SPARSE] = {"indices": words.indices, "values": _rounded(words.values)}
-    body = {"id": point.id, "vector": named, "payload": point.payload}
-    try:
-        return to_json(body)
-    except TypeError as error:
-        checked_json(point.payload.get("id", point.id), point.payload)
-        raise ValueError(f"document {point.payload.get('id')} cannot be stored: {error}") from error
+        vectors[SPARSE] = {"indices": words.indices, "values": _rounded(words.values)}
+    return to_json({"id": point.id, "vector": vectors, "payload": point.payload})
 
 
 def _rounded(numbers: Any) -> Any:
