@@ -60,7 +60,7 @@ class Resolver:
             next((self._tags[name] for name in bare if name in self._tags), "")
             or self._by_number(key)
             or self._leaves.get(_bare(key), "")
-            or (_alike(key, self.catalogue.tags()) if alike else "")
+            or (_alike(key, [*self.catalogue.tags()]) if alike else "")
         )
 
     def vault(self, words: str, *, alike: bool = True) -> str:
