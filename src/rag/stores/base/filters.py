@@ -2,7 +2,7 @@
 
 | Haystack | here |
 |---|---|
-| `==`, `!=` | text, number, boolean, `None` (missing, null or empty), list (same members) |
+| `==`, `!=` | text, number, boolean, `None` (missing, null or empty) |
 | `>`, `>=`, `<`, `<=` | numbers, ISO dates and date-times; `None` matches nothing |
 | `in`, `not in` | lists of what `==` takes; `in []` matches nothing, `not in []` all |
 | `AND`, `OR`, `NOT` | any depth; `NOT` is true when not all of its conditions hold |
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 import re
-import sys
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
@@ -25,7 +24,6 @@ _TOP_LEVEL = ("id", "content", "blob", "score")
 _BARE_NAME = re.compile(r"[\w-]+(\[\d*\])*$")
 _EXACT_INTEGER = 1 << 53
 _INTEGERS = 1 << 63
-_LARGEST = sys.float_info.max  # JSON has no infinity
 _RANGES = {">": "gt", ">=": "gte", "<": "lt", "<=": "lte"}
 
 WITH_EMBEDDING: Filter = {"must": [{"has_vector": DENSE}]}
@@ -115,10 +113,6 @@ def _equal(key: str, value: Any) -> Filter:
         return _field(path, match={"value": value})
     if isinstance(value, (int, float)):
         return _numbers(path, gte=float(value), lte=float(value))
-    if isinstance(value, list):
-        count = {"gte": len(value), "lte": len(value)}
-        members = [_equal(key, item) for item in value]
-        return {"must": [_field(path, values_count=count), *members]}
     raise TypeError(f"cannot compare {key} with a {type(value).__name__}")
 
 
@@ -144,11 +138,9 @@ def _range(key: str, operator: str, value: Any) -> Filter:
 
 
 def _numbers(path: str, **bounds: float) -> Filter:
-    if any(map(math.isnan, bounds.values())):
-        return has_id(())
-    return _field(
-        path, range={name: min(max(value, -_LARGEST), _LARGEST) for name, value in bounds.items()}
-    )
+    if not all(map(math.isfinite, bounds.values())):  # JSON has no others
+        raise ValueError("a number must be finite")
+    return _field(path, range=bounds)
 
 
 def _field(path: str, **condition: Any) -> Filter:

@@ -1,8 +1,7 @@
 """Haystack documents as points, and back; and what ranking needs to know of a point.
 
 The payload is the document as `Document.to_dict(flatten=False)` gives it, vectors aside: the
-shape that qdrant-haystack writes too. Whatever could harm the engine is refused here, since
-one bad point can make a shard with a journal unloadable.
+shape that qdrant-haystack writes too. What the engine could not read again is refused here.
 """
 
 from __future__ import annotations
@@ -87,8 +86,8 @@ class Search(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A request for the `limit` points that a filter selects, in order of id from an `offset` on,
-    or for those with the latest dates in the field `newest`."""
+    """A request for points that a filter selects, in order of id from an `offset` on, or for those
+    with the latest dates in the field `newest`."""
 
     limit: int
     where: Filter | None = None
@@ -161,13 +160,9 @@ def to_point(document: Document) -> Point:
     :raises ValueError: for a payload that is no JSON or too deep, text that is no Unicode,
         a sparse vector whose lists do not match, or a dense one that is empty or not finite.
     """
-    # Not `document.to_dict()`: it copies the vectors number by number, which took a third of
-    # the time of indexing.
-    payload: dict[str, Any] = {
-        "id": document.id,
-        "content": document.content,
-        "meta": document.meta,
-    }
+    # Not `document.to_dict()`, which copies the vectors number by number.
+    payload: dict[str, Any] = {"id": document.id, "content": document.content}
+    payload["meta"] = document.meta
     if document.blob:
         payload["blob"] = document.blob.to_dict()
     text = checked_json(document.id, payload)
@@ -187,16 +182,12 @@ def to_point(document: Document) -> Point:
 def chunk_point(
     identity: str, content: str | None, meta: dict[str, Any], vector: SparseVector
 ) -> Point:
-    """Make the point that `to_point` makes of a chunk's document, and check less of it: its `meta`
-    is of texts, whole numbers and lists of texts, its vector from a `DocumentEncoder`."""
+    """Make the point that `to_point` makes of a chunk's document, of which less is checked."""
     return Point(identity, {"id": identity, "content": content, "meta": meta}, sparse=vector)
 
 
 def dense_vector(embedding: list[float], owner: str = "query") -> list[float]:
-    """Return an embedding as it is.
-
-    :raises ValueError: when it is empty (a shard cannot be loaded after that), or not finite.
-    """
+    """:raises ValueError: for an embedding that is empty, or not finite."""
     if not embedding or not _are_floats(embedding):
         raise ValueError(f"{owner}: an embedding must be finite 32-bit numbers, at least one")
     return embedding
@@ -267,8 +258,7 @@ def checked_json(document_id: str, payload: dict[str, Any]) -> str:
     :raises ValueError: when it is none, is too deep, or holds text that is no Unicode.
     """
     try:
-        if _depth(payload) > _MAX_DEPTH:
-            raise ValueError(f"nested more than {_MAX_DEPTH} deep")
+        _check_depth(payload)
         text = _encode(payload)
         text.encode("utf-8")
         return text
@@ -276,10 +266,11 @@ def checked_json(document_id: str, payload: dict[str, Any]) -> str:
         raise ValueError(f"document {document_id} cannot be stored: {error}") from error
 
 
-def _depth(value: Any, limit: int = _MAX_DEPTH + 1) -> int:
-    if limit == 0 or not isinstance(value, (dict, list, tuple)):
-        return 0
+def _check_depth(value: Any, levels: int = _MAX_DEPTH) -> None:
+    if levels < 0:
+        raise ValueError(f"nested more than {_MAX_DEPTH} deep")
     if isinstance(value, dict) and not all(isinstance(key, str) for key in value):
         raise TypeError("a key is not text")
-    items = value.values() if isinstance(value, dict) else value
-    return 1 + max((_depth(item, limit - 1) for item in items), default=0)
+    if isinstance(value, (dict, list, tuple)):
+        for item in value.values() if isinstance(value, dict) else value:
+            _check_depth(item, levels - 1)

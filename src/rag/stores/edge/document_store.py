@@ -329,8 +329,6 @@ def _condition(condition: dict[str, Any]) -> Any:
             return qe.FieldCondition(path, match=qe.MatchValue(value))
         case {"key": path, "match": {"any": values}}:
             return qe.FieldCondition(path, match=qe.MatchAny(values))
-        case {"key": path, "values_count": bounds}:
-            return qe.FieldCondition(path, values_count=qe.ValuesCount(**bounds))
         case {"key": path, "range": bounds}:
             is_of_dates = any(isinstance(bound, str) for bound in bounds.values())
             kind = qe.RangeDateTime if is_of_dates else qe.RangeFloat

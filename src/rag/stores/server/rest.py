@@ -31,23 +31,20 @@ _NO_POINT = re.compile(r"no point with id", re.IGNORECASE)
 _NO_COLLECTION = re.compile(r"collection .*(doesn't exist|not found)", re.IGNORECASE | re.DOTALL)
 
 
-def server_key(settings: StoreConfig) -> str:
-    """Return the API key, or "" when there is none; no error repeats it.
-
-    :raises ConfigError: when it could not be sent, or would travel in the clear.
-    """
-    return read_key(settings.api_key_env, settings.addresses, "store.url")
-
-
 class RestClient:
-    """Asks a server; nothing is contacted before the first request.
+    """Asks a server; nothing is contacted before the first request, with which the key is read.
 
-    :param settings: the addresses and the deadline; the key is read with the first request.
+    :param settings: the addresses and the deadline.
     """
 
     def __init__(self, settings: StoreConfig) -> None:
         self.settings = settings
         self._client: httpx.Client | None = None
+
+    @property
+    def _key(self) -> str:
+        """The API key, "" when there is none; a ConfigError where it would travel in the clear."""
+        return read_key(self.settings.api_key_env, self.settings.addresses, "store.url")
 
     def request(
         self,
@@ -81,7 +78,7 @@ class RestClient:
 
     def _opened(self) -> httpx.Client:
         if self._client is None:
-            settings, key = self.settings, server_key(self.settings)
+            settings, key = self.settings, self._key
             addresses = _base_urls(settings)
             # It sends a compressed answer in two parts, the second of which waits 40 ms for the
             # first to be acknowledged.
@@ -110,7 +107,7 @@ class RestClient:
         :raises StoreConnectionError: when the server did not do what it was asked.
         :raises StoreError: when it does not have the collection, or the point.
         """
-        key = server_key(self.settings)
+        key = self._key
         try:
             yield
         except (RAGError, sqlite3.Error):
@@ -119,8 +116,7 @@ class RestClient:
             if isinstance(error, OSError) and (error.filename or is_of_full_disk(error)):
                 raise  # a file here
             explained = _explain(error, self.settings)
-            if key:
-                explained.details = explained.details.replace(key, "…")
+            explained.details = explained.details.replace(key or "\0", "…")
             raise explained from error
 
     def close(self) -> None:
@@ -147,9 +143,7 @@ def _base_urls(settings: StoreConfig) -> list[httpx.URL]:
 
 def _may_repeat(request: httpx.Request) -> bool:
     """Tell whether a request does no harm when it is done twice: reads, writes of points, which say
-    by their ids what is to be there, and indexes of fields. A collection, or a place for
-    embeddings, that is there may not be made again.
-    """
+    by their ids what is to be there, and indexes of fields; not the making of a collection."""
     return request.method == "GET" or bool(_REPEATABLE.search(request.url.path))
 
 
@@ -184,17 +178,16 @@ def _refusal(status: int, content: bytes, url: str, settings: StoreConfig) -> RA
     if status == 404 and _NO_POINT.search(details):
         message = f"the collection {collection} at {url} lacks a chunk"
         return StoreError(message, details, hint=INDEX_MISSING)
-    message = f"{url} answered with error {status}"
-    hint = "See the server's log; its disk or memory may be full."
+    said, hint = f"answered with error {status}", "See the server's log; it may be full."
     if status in (401, 403):
-        message = f"{url} does not accept the API key"
+        said = "does not accept the API key"
         hint = "None was sent: `rag config` says of store.api_key_env why."
         if settings.api_key_env:
             hint = f"Check the key in the environment variable {settings.api_key_env}."
     elif status in (404, 405, 407) or status < 400:
         hint = "Check store.url: it must be the address of Qdrant (1.18 or later) itself."
     elif status in _BUSY:
-        message, hint = f"{url} is busy", "Try again later."
+        said, hint = "is busy", "Try again later."
     elif status == 413:
         hint = "Raise service.max_request_size_mb of the server."
-    return StoreConnectionError(message, url, details=details, hint=hint)
+    return StoreConnectionError(f"{url} {said}", url, details=details, hint=hint)
