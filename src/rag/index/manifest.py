@@ -131,8 +131,6 @@ def _from_row(values: tuple[Any, ...]) -> NoteRow:
 
 # -- databases -------------------------------------------------------------------------
 
-_PAGE = 8192  # bytes: the rows of notes, some 600 each, leave less of it empty than of 4,096
-
 
 def open_published(path: Path, table: str) -> sqlite3.Connection:
     """Open a database of a snapshot, which nobody writes and which has a table, for any thread.
@@ -156,7 +154,6 @@ def open_written(path: Path) -> sqlite3.Connection:
     committed is lost; its folder is synced when it is published."""
     path.parent.mkdir(parents=True, exist_ok=True)
     db = sqlite3.connect(path, check_same_thread=False)
-    db.execute(f"PRAGMA page_size={_PAGE}")  # of one that is made now
     db.execute("PRAGMA synchronous=OFF")
     return db
 

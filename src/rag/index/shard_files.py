@@ -37,9 +37,10 @@ _TEMPORARY = ("temp_segments", ".atomicwrite")  # where it merges, and where it 
 Facts = tuple[int, int, int]  # size, time and checksum of a file
 
 
-def is_leftover(name: str) -> bool:
-    """Return whether a file or folder of a shard is one that the engine, or we, soon remove."""
-    return name.startswith(_TEMPORARY) or name.endswith(".tmp")
+def is_unlisted(name: str) -> bool:
+    """Return whether a file or folder of a snapshot is no part of it: the mark, the checksums, and
+    what the engine, or we, soon remove."""
+    return name in (MARK, SUMS) or name.startswith(_TEMPORARY) or name.endswith(".tmp")
 
 
 def is_settings(file: str | Path) -> bool:
@@ -48,10 +49,9 @@ def is_settings(file: str | Path) -> bool:
 
 
 def is_fixed(file: str) -> bool:
-    """Return whether the engine never writes a file again, so that snapshots may share it: the
-    postings of a merged segment, its tables of dimensions, its list of points, its indexes of
-    fields, and the pages that hold its payloads and vectors. What is deleted there is noted beside
-    them."""
+    """Return whether the engine never writes a file again, so that snapshots may share it: what a
+    merged segment has, and the pages of its payloads and vectors; what is deleted there is noted
+    beside them."""
     name = file.rpartition("/")[2]
     if not name.startswith("page_"):
         return name in _FIXED
@@ -67,7 +67,7 @@ def write_checksums(folder: Path, before: Path | None = None) -> None:
     """
     former = (_read_checksums(before) if before else None) or {}
     sums: dict[str, Facts] = {}
-    for path in files_below(folder, lambda name: name in (MARK, SUMS) or is_leftover(name)):
+    for path in files_below(folder, is_unlisted):
         name, facts = path[len(f"{folder}/") :], os.stat(path)  # noqa: PTH116
         size, written, checksum = former.get(name, (0, 0, 0))
         is_same = is_fixed(path) and (size, written) == (facts.st_size, facts.st_mtime_ns)

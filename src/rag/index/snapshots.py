@@ -15,10 +15,8 @@ To write: take the lock, copy the current snapshot to work/ (what the engine nev
 a second name instead), change that, close it, sync it, rename it to gen-8, replace CURRENT; gen-7
 goes when no reader holds it. Wherever a writer is killed or the power fails, readers see gen-7 or
 gen-8, whole, and the next writer begins with what they see. To read: hold the lock of the snapshot
-in CURRENT, and open what it holds. Loading a shard writes into its folder: nothing here ever loads
-one that another process may have open for writing.
-
-The folder, and each in it that is ever deleted, has a mark (`rag.support.files`).
+in CURRENT, and open what it holds. The folder, and each in it that is ever deleted, has a mark
+(`rag.support.files`).
 """
 
 from __future__ import annotations
@@ -40,7 +38,7 @@ from rag.exceptions import (
     LockedError,
     UsageError,
 )
-from rag.index.shard_files import CONFIG, SUMS, find_damage, is_fixed, is_leftover, write_checksums
+from rag.index.shard_files import CONFIG, find_damage, is_fixed, is_unlisted, write_checksums
 from rag.support.closing import Closing
 from rag.support.disk_space import (
     LITTLE,
@@ -51,7 +49,6 @@ from rag.support.disk_space import (
     require_room,
 )
 from rag.support.files import (
-    MARK,
     claim_data_folder,
     make_owned,
     read_file,
@@ -126,8 +123,8 @@ class IndexDirectory:
     # -- readers -----------------------------------------------------------------------
 
     def current(self) -> str | None:
-        """Return the name of the snapshot to read, or `None` when there is none: the one announced
-        or, where that is lost, the newest that is whole."""
+        """Return the name of the snapshot to read: the one announced or, where that is lost, the
+        newest that is whole; `None` when there is none."""
         announced = self.announced()
         if announced and _NUMBER.fullmatch(announced) and self.is_whole(announced):
             return announced
@@ -165,18 +162,15 @@ class IndexDirectory:
         :raises IndexUnavailableError: when there is no index.
         """
         while name := self.current():  # each turn means a snapshot was published meanwhile
-            if not (self.path / name).is_dir():
-                if name != self.current():
-                    continue
-                raise IndexUnavailableError(
-                    f"the index at {self.path} names a snapshot that is gone ({name})",
-                    hint=REBUILD_INDEX,
-                )
-            lock = self._reader_lock(name)
-            fcntl.flock(lock, fcntl.LOCK_SH)
             if (self.path / name).is_dir():
-                return IndexSnapshot(self.path / name, lock)
-            lock.close()
+                lock = self._reader_lock(name)
+                fcntl.flock(lock, fcntl.LOCK_SH)
+                if (self.path / name).is_dir():
+                    return IndexSnapshot(self.path / name, lock)
+                lock.close()
+            elif name == self.current():
+                message = f"the index at {self.path} names a snapshot that is gone ({name})"
+                raise IndexUnavailableError(message, hint=REBUILD_INDEX)
         hint = BEING_MADE if self._is_being_written() else NO_INDEX_HINT
         raise IndexUnavailableError(NO_INDEX, str(self.path), hint=hint)
 
@@ -221,12 +215,7 @@ class IndexDirectory:
     def alone(self, name: str) -> Iterator[bool]:
         """Yield whether this is the one process that holds a lock of that name meanwhile."""
         with (self.path / name).open("a+b") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                yield False
-                return
-            yield True
+            yield _is_locked(lock)
 
     def _make(self) -> None:
         try:  # it holds the notes' text
@@ -245,19 +234,15 @@ class IndexDirectory:
         until = time.monotonic() + _PATIENCE
         with ExitStack() as stack:
             lock = stack.enter_context((self.path / _LOCK).open("a+b"))
-            while True:
-                try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-                    break
-                except BlockingIOError:
-                    lock.seek(0)
-                    holder = lock.read(64).decode("ascii", "replace").strip()
-                    if not holder.endswith(_BRIEF) or time.monotonic() > until:
-                        holder = f" (process {holder.removesuffix(_BRIEF)})" if holder else ""
-                        raise LockedError(
-                            f"another process is writing the index{holder}",
-                            hint="Try again later, or wait for it with `rag index --wait`.",
-                        ) from None
+            while not _is_locked(lock, wait):
+                lock.seek(0)
+                holder = lock.read(64).decode("ascii", "replace").strip()
+                if not holder.endswith(_BRIEF) or time.monotonic() > until:
+                    holder = f" (process {holder.removesuffix(_BRIEF)})" if holder else ""
+                    raise LockedError(
+                        f"another process is writing the index{holder}",
+                        hint="Try again later, or wait for it with `rag index --wait`.",
+                    )
                 time.sleep(_PAUSE)
             lock.truncate(0)
             lock.write(f"{os.getpid()}{_BRIEF if brief else ''}".encode())
@@ -285,12 +270,7 @@ class IndexDirectory:
             with self.disk_in_view():
                 make_owned(self.work)
                 if name is not None:
-                    copy_tree(
-                        self.path / name,
-                        self.work,
-                        lambda name: name in (MARK, SUMS) or is_leftover(name),
-                        is_fixed,
-                    )
+                    copy_tree(self.path / name, self.work, is_unlisted, is_fixed)
             self.has_work = True
         return self.work
 
@@ -302,8 +282,7 @@ class IndexDirectory:
 
     def publish(self, number: int, points: int) -> None:
         """Make `work/`, whose shard of so many points must be flushed and closed, the current
-        snapshot of a number higher than any before, once all of it is on the disk; the one before
-        stays until then.
+        snapshot of a number higher than any before, once all of it is on the disk.
 
         :raises DiskFullError: when the disk has no room for it.
         """
@@ -328,10 +307,10 @@ class IndexDirectory:
             return
         for name in {old.name.removesuffix(".lock") for old in self.path.glob("gen-*")} - {current}:
             lock_file = self.path / f"{name}.lock"
-            with suppress(BlockingIOError), lock_file.open("ab") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                remove(self.path / name)
-                lock_file.unlink(missing_ok=True)
+            with lock_file.open("ab") as lock:
+                if _is_locked(lock):
+                    remove(self.path / name)
+                    lock_file.unlink(missing_ok=True)
 
     def clear_unfinished(self) -> None:
         """Remove what a killed writer left, and no run goes on with."""
@@ -362,3 +341,12 @@ class IndexDirectory:
         :raises DiskFullError: when it may not be able to.
         """
         require_room(self.path, RESERVE)
+
+
+def _is_locked(file: IO[bytes], wait: bool = False) -> bool:
+    """Lock an open file, and return whether that was done: nobody else holds it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    return True
