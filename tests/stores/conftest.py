@@ -12,7 +12,7 @@ from rag.config import StoreConfig
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST
 from rag.stores import QdrantEdgeDocumentStore, QdrantServerDocumentStore
-from rag.stores.edge.shard import create_shard, load_shard
+from rag.stores.edge.document_store import create_shard, load_shard
 from rag.support.disk_space import copy_tree
 
 Store = QdrantEdgeDocumentStore

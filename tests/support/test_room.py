@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rag.exceptions import ConnectionError, DiskFullError, IndexingError, RAGError, UsageError
-from rag.stores.edge.shard import StoreError
+from rag.stores.base.points import StoreError
 from rag.support import disk_space as room
 
 WANTING = (

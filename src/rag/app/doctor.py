@@ -529,7 +529,7 @@ def check_server(examination: Examination) -> Iterator[CheckResult]:
         return
     import httpx
 
-    from rag.stores.edge.shard import StoreError
+    from rag.stores.base.points import StoreError
     from rag.stores.server.rest import RestClient
 
     path, results = f"/collections/{quote_url(store.collection, safe='')}", list[CheckResult]()

@@ -216,7 +216,7 @@ def _embed(run: IndexRun, request: SyncRequest, show_progress: ShowProgress) -> 
         with show_progress("embeddings", "chunks") as progress:
             embed_chunks(run, required, progress, None if required else request.seconds, models)
     except (ConnectionError, IndexUnavailableError) as error:
-        from rag.stores.edge.shard import StoreError
+        from rag.stores.base.points import StoreError
 
         if isinstance(error, (StoreError, StoreConnectionError)):
             raise

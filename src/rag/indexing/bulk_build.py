@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from rag.exceptions import INDEX_AGAIN, IndexingError
 from rag.index.searchable_text import beside, indexed_text
 from rag.stores.base.points import chunk_point
-from rag.stores.edge.shard import build_segments
+from rag.stores.edge.document_store import QdrantEdgeDocumentStore, build_segments
 from rag.support.closing import Closing
 from rag.support.disk_space import disk_full
 from rag.support.files import make_owned, remove
@@ -32,7 +32,6 @@ from rag.text.bm25_documents import DocumentEncoder
 
 if TYPE_CHECKING:
     from rag.indexing.note_reader import NoteChunk
-    from rag.stores.edge.document_store import QdrantEdgeDocumentStore
 
 # Chunks of a segment, which is not merged again. To build one takes 75 MB and 13 KB a chunk; but
 # every search opens every segment, for some 10 ms, and each repeats what several have of a word. So

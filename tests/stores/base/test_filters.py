@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from property_examples import examples
 from rag.stores import QdrantEdgeDocumentStore
-from rag.stores.edge.shard import FILTERED
+from rag.stores.base.points import FILTERED
 from store_documents import DOCUMENTS
 from tables import rows
 

@@ -12,8 +12,8 @@ from haystack.document_stores.types import DuplicatePolicy
 
 from rag.stores import QdrantEdgeDocumentStore
 from rag.stores.base.points import chunk_point, to_point
-from rag.stores.edge import shard as segment_builder
-from rag.stores.edge.shard import build_segments
+from rag.stores.edge import document_store as segment_builder
+from rag.stores.edge.document_store import build_segments
 from rag.text.bm25 import SparseVector
 
 Store = QdrantEdgeDocumentStore

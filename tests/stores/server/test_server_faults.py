@@ -14,7 +14,7 @@ from qdrant_server import KINDS, QdrantServer
 from rag.config import StoreConfig
 from rag.exceptions import StoreConnectionError
 from rag.stores import QdrantServerDocumentStore
-from rag.stores.edge.shard import StoreError
+from rag.stores.base.points import StoreError
 
 Store = QdrantServerDocumentStore
 WORDS = SparseEmbedding([1], [1.0])

@@ -14,6 +14,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, Union
 
+from rag.exceptions import IndexUnavailableError
 from rag.text.bm25 import SparseVector
 
 # Processes that only build segments do without Haystack, which takes half a second to import.
@@ -35,6 +36,19 @@ Filter = dict[str, Any]  # Qdrant's, in JSON; see `rag.stores.base.filters`
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _MAX_DEPTH = 64  # the engine fails at 130
 _MAX_FLOAT = 3.4028234e38
+
+
+# Fields that filters select by. Without an index a filter reads every payload: 500 in 3 ms.
+FILTERED = {
+    "meta.vault": "keyword",
+    "meta.tags": "keyword",
+    "meta.file_id": "uuid",
+    "meta.created": "datetime",
+}
+
+
+class StoreError(IndexUnavailableError):
+    """The engine failed; `details` is what it said."""
 
 
 class NotCopied:

@@ -15,8 +15,7 @@ from rag.index.embedding_space import read_embedded
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST, IndexDirectory, IndexSnapshot
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.base.points import DENSE, SPARSE, Filter, Page, Point, Search
-from rag.stores.edge.shard import FILTERED
+from rag.stores.base.points import DENSE, FILTERED, SPARSE, Filter, Page, Point, Search
 from rag.stores.server.catalog import Catalog, Head, check_writer, claim, refresh, taken_over
 from rag.stores.server.rest import RestClient, to_json
 from rag.text.bm25 import SparseVector

@@ -18,7 +18,7 @@ import orjson
 from rag.config import StoreConfig
 from rag.config.servers import read_key
 from rag.exceptions import INDEX_MISSING, REBUILD_INDEX, RAGError, StoreConnectionError
-from rag.stores.edge.shard import StoreError
+from rag.stores.base.points import StoreError
 from rag.support.disk_space import is_of_full_disk
 from rag.support.http_transport import FailoverTransport, asked_last, brief, unusable_proxy
 
