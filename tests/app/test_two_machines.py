@@ -21,8 +21,7 @@ from rag.app.search import search
 from rag.app.sync import sync
 from rag.app.workspace import Workspace
 from rag.config import RAGConfig, StoreConfig
-from rag.index.frequencies import FREQUENCIES, Frequencies
-from rag.index.manifest import Manifest
+from rag.index.manifest import FREQUENCIES, Frequencies, Manifest
 from rag.index.snapshots import MANIFEST, IndexDirectory
 
 URL = os.environ.get("RAG_TEST_QDRANT_URL", "")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.exceptions import IndexUnavailableError
-from rag.index.frequencies import Frequencies, dimension_counts
+from rag.index.manifest import Frequencies, dimension_counts
 from rag.text.bm25 import SparseVector
 from tables import rows
 

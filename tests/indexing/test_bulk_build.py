@@ -18,7 +18,7 @@ import pytest
 from processes import state_of
 from rag.config import RAGConfig
 from rag.exceptions import IndexingError
-from rag.index.frequencies import FREQUENCIES
+from rag.index.manifest import FREQUENCIES
 from rag.index.snapshots import MANIFEST, SHARD, IndexDirectory
 from rag.indexing import bulk_build, run
 from rag.indexing.run import IndexRun

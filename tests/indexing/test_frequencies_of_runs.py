@@ -12,7 +12,7 @@ import pytest
 
 from property_examples import IS_FULL
 from rag.config import StoreConfig
-from rag.index.frequencies import CHUNKS, FREQUENCIES
+from rag.index.manifest import CHUNKS, FREQUENCIES
 from rag.index.snapshots import IndexDirectory
 from rag.pipelines import create_search_pipeline, search
 from rag.stores import get_document_store

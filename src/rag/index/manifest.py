@@ -10,11 +10,15 @@ folder.
 from __future__ import annotations
 
 import json
+import math
 import os
 import sqlite3
+import threading
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
@@ -26,7 +30,7 @@ from rag.index.links import LinkTables, link_key
 from rag.index.snapshots import MANIFEST, IndexDirectory, damaged_index
 from rag.support.closing import Closing
 from rag.support.files import strange_kind
-from rag.text.bm25 import LEXICAL_VERSION
+from rag.text.bm25 import LEXICAL_VERSION, SparseVector
 from rag.text.tokenizer import spelling_key
 from rag.vault.chunking import CHUNKER_VERSION
 
@@ -57,6 +61,10 @@ SCHEMA_VERSION = 9
 # What SQLite reports of a damaged file; where it quotes bytes that are no text, Python cannot read
 # what it says.
 DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
+_KEPT_COUNTS = 1024  # counts that are kept in memory: a search asks for each several times
+FREQUENCIES = "frequencies.sqlite3"  # the name of the file
+CHUNKS = -1  # no dimension: how many chunks have any
+_COUNTS = "CREATE TABLE IF NOT EXISTS counts (dimension INTEGER PRIMARY KEY, count INTEGER)"
 UNEMBEDDED = "unembedded"  # a fact that is not empty while some chunks may lack their embedding
 
 
@@ -382,6 +390,94 @@ class Manifest(Closing):
             self._before.append(self._db)
             self._db = open_written(path)
         return self._db
+
+
+# -- frequencies -----------------------------------------------------------------------
+
+
+class Frequencies(Closing):
+    """How many chunks of an index hold each dimension of the lexical space, and what that weighs,
+    in SQLite; without a database, of an index that holds nothing. `chunks` is how many have any.
+
+        idf(t) = ln(1 + (N - n(t) + .5) / (n(t) + .5))
+
+    N is the number of chunks, n(t) that of the chunks with t: the weight of Robertson and Spärck
+    Jones (Relevance Weighting of Search Terms, 1976) without judgements of relevance, and with the
+    1 that Lucene adds too, which keeps it above 0. The engine has counts of its own, but those of
+    each shard and segment for themselves, deleted points among them: two indexes of the same notes
+    would rank unlike each other. A dimension that is not there counts as one of a single chunk.
+    """
+
+    def __init__(self, db: sqlite3.Connection | None = None) -> None:
+        self._db = db or sqlite3.connect(":memory:")
+        self._mutex = threading.Lock()  # threads may share a connection, one after the other
+        if db is None:
+            self._db.execute(_COUNTS)
+        self._count = lru_cache(_KEPT_COUNTS)(self._read_count)
+        self.chunks = self._count(CHUNKS)
+
+    @classmethod
+    def open(cls, path: Path) -> Frequencies:
+        """Open the file of a published snapshot.
+
+        :raises IndexUnavailableError: when it is missing or damaged.
+        """
+        return cls(open_published(path, "counts"))
+
+    @classmethod
+    def open_work(cls, path: Path) -> Frequencies:
+        """Open a file to change it; make it when it is missing."""
+        db = open_written(path)
+        db.execute(_COUNTS)
+        return cls(db)
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _read_count(self, dimension: int) -> int:
+        query = "SELECT count FROM counts WHERE dimension = ?"
+        with self._mutex:
+            row = self._db.execute(query, (dimension,)).fetchone()
+        return int(row[0]) if row else 0
+
+    def holds(self, dimension: int) -> bool:
+        """Return whether any chunk has a dimension."""
+        return self._count(dimension) > 0
+
+    def idf(self, dimension: int) -> float:
+        """Return what it tells of a chunk that it has a dimension: more, the fewer have it."""
+        count = min(self._count(dimension) or 1, self.chunks)
+        return math.log1p((self.chunks - count + 0.5) / (count + 0.5))
+
+    def weigh(self, query: SparseVector) -> SparseVector:
+        """Return a query whose weights are multiplied by what its dimensions tell."""
+        pairs = zip(query.indices, query.values, strict=True)
+        return SparseVector(query.indices, [weight * self.idf(index) for index, weight in pairs])
+
+    def change(self, changes: Counter[int]) -> None:
+        """Add changes, from `dimension_counts`, to the counts."""
+        with self._mutex, self._db:
+            self._db.executemany(
+                "INSERT INTO counts VALUES (?, ?)"
+                " ON CONFLICT (dimension) DO UPDATE SET count = count + excluded.count",
+                sorted(changes.items()),
+            )
+            self._db.execute("DELETE FROM counts WHERE count = 0")
+        self._count.cache_clear()
+        self.chunks = self._count(CHUNKS)
+
+
+def dimension_counts(vectors: Iterable[SparseVector | None]) -> Counter[int]:
+    """Return in how many chunks each dimension is; under `CHUNKS`, how many chunks have any."""
+    counts = Counter[int]()
+    for vector in vectors:
+        if vector is not None and vector.indices:
+            counts.update(vector.indices)
+            counts[CHUNKS] += 1
+    return counts
+
+
+# -- fingerprint -----------------------------------------------------------------------
 
 
 def fingerprint(config: RAGConfig) -> str:

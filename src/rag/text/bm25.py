@@ -7,7 +7,7 @@ The score of a document d for a query q is the dot product of two sparse vectors
 
 (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009, eq. 3.15). The document
 vector holds the term-frequency part, the query vector the weight and qtf, and a store multiplies
-the query by idf from the counts of the whole index (`rag.index.frequencies`), so no vector changes
+the query by idf from the counts of the whole index (`rag.index.manifest`), so no vector changes
 when another note does.
 
 Five fields share one space of 2^32 dimensions: the upper three bits name the field, the lower

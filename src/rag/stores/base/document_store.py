@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakValueDictionary
 
 from rag.exceptions import UsageError
-from rag.index.frequencies import FREQUENCIES, Frequencies, dimension_counts
-from rag.index.manifest import Manifest
+from rag.index.manifest import FREQUENCIES, Frequencies, Manifest, dimension_counts
 from rag.index.snapshots import MANIFEST, IndexDirectory, IndexSnapshot
-from rag.stores.base.filters import WITH_EMBEDDING, WITHOUT_EMBEDDING, convert_filters, has_id
 from rag.stores.base.points import (
     CANDIDATE_FIELDS,
     DENSE,
     SPARSE,
+    WITH_EMBEDDING,
+    WITHOUT_EMBEDDING,
     Batch,
     Candidate,
     Fields,
@@ -33,8 +33,10 @@ from rag.stores.base.points import (
     Point,
     Query,
     Search,
+    convert_filters,
     dense_vector,
     document_id,
+    has_id,
     point_id,
     sparse_vector,
     to_candidate,

@@ -15,7 +15,7 @@ import qdrant_edge as qe
 
 from rag.config import StoreConfig
 from rag.exceptions import IndexUnavailableError, RAGError
-from rag.index.frequencies import dimension_counts
+from rag.index.manifest import dimension_counts
 from rag.index.shard_files import CONFIG, SEGMENT, SEGMENTS, first_cut
 from rag.index.snapshots import POINTS, SHARD, IndexDirectory, IndexSnapshot, damaged_index
 from rag.stores.base.document_store import BaseDocumentStore

@@ -28,7 +28,7 @@ import httpx
 
 from rag.config import StoreConfig
 from rag.exceptions import IndexUnavailableError, LockedError, UsageError
-from rag.index.frequencies import FREQUENCIES
+from rag.index.manifest import FREQUENCIES
 from rag.index.snapshots import MANIFEST, POINTS, SERVER, IndexDirectory
 from rag.stores.server.rest import RestClient
 from rag.support.files import changing, claim_data_folder, read_file, replace_durably
