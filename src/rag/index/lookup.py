@@ -8,7 +8,6 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -76,13 +75,12 @@ def find_note(manifest: Manifest, name: str, vaults: list[str] | None = None) ->
     wanted = name_key(name)
     roots = manifest.vaults()
     last = wanted.rpartition("/")[2]
-    stems = (last.removesuffix(suffix) for suffix in ("", *SUFFIXES, *IMAGES))
+    stems = {last.removesuffix(suffix) for suffix in ("", *SUFFIXES, *IMAGES)}
     # All that may match but for an id; to compare every name takes as long as there are notes.
-    names = _within(vaults, manifest.names(wanted, *dict.fromkeys(stems)))
-    matches = _matching(wanted, names, roots)
-    if not matches:
-        names = _within(vaults, manifest.names())
-        matches = _matching(wanted, names, roots)
+    for among in ((wanted, *stems), ()):
+        names = [n for n in manifest.names(*among) if not vaults or n[0] in vaults]
+        if matches := _matching(wanted, names, roots):
+            break
     if len(matches) == 1:
         vault, path = matches[0]
         row = manifest.note(vault, path)
@@ -100,10 +98,6 @@ def find_note(manifest: Manifest, name: str, vaults: list[str] | None = None) ->
         hint=f"{'Name one of these, or look' if near else 'Look'} for its words with `rag search`.",
         suggestions=near,
     )
-
-
-def _within(vaults: list[str] | None, names: list[_Named]) -> list[_Named]:
-    return [named for named in names if not vaults or named[0] in vaults]
 
 
 def _matching(wanted: str, names: list[_Named], roots: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -135,4 +129,4 @@ def _near(wanted: str, names: list[_Named]) -> list[str]:
             spoken.setdefault(name_key(label), []).append(f"{vault}/{path}")
     within = sorted((label for label in spoken if wanted in label), key=len)
     labels = within or get_close_matches(wanted, list(spoken), _SUGGESTED)
-    return list(dict.fromkeys(chain.from_iterable(map(spoken.__getitem__, labels))))[:_SUGGESTED]
+    return [*dict.fromkeys(note for label in labels for note in spoken[label])][:_SUGGESTED]

@@ -25,8 +25,7 @@ _SHOWN = 5  # vaults, where none is near the one that was named
 class Registry:
     """The registered vaults, kept as JSON in the data folder; change it under the index lock.
 
-    `removed` names folders of `vaults_dir` that the user took out. `notice` says that the file was
-    damaged: then the vaults that are indexed stay.
+    `removed` names folders of `vaults_dir` that the user took out; `notice` says what was damaged.
     """
 
     file: Path
@@ -81,12 +80,12 @@ class Registry:
             raise UsageError(f"the name of {folder} is not valid UTF-8", hint="Rename the folder.")
         vaults = configured_vaults(config, self)
         wanted = nfc(name or root.name or "root")
-        for other, path in vaults.items():
-            if path == root and (not name or other == wanted):
-                return other, root
-            if path == root:
+        other = next((vault for vault, path in vaults.items() if path == root), None)
+        if other is not None:
+            if name and other != wanted:
                 rename = f"`rag vault rename {quote(other)} {quote(wanted)}` renames it."
                 raise UsageError(f"{folder} is the vault {other!r} already", hint=rename)
+            return other, root
         if wanted in vaults:
             raise UsageError(
                 f"a vault named {wanted!r} exists already: {vaults[wanted]}", hint=_name_it(folder)
@@ -106,9 +105,7 @@ class Registry:
         self, config: RAGConfig, folders: Iterable[Path], name: str = ""
     ) -> dict[str, Path]:
         """Return the real path of every vault that these folders are or would be, by its name.
-
-        :raises UsageError: as `identify`, and when two of the folders would have one name.
-        """
+        Errors are those of `identify`, and one for two folders of one name."""
         vaults: dict[str, Path] = {}
         for folder in folders:
             vault, root = self.identify(config, folder, name)
@@ -121,8 +118,7 @@ class Registry:
 
     def add(self, config: RAGConfig, vaults: Mapping[str, Path]) -> bool:
         """Add what `identify_all` found, and return whether that changed anything to be saved."""
-        before = configured_vaults(config, self)
-        fresh = {vault: root for vault, root in vaults.items() if before.get(vault) != root}
+        fresh = dict(vaults.items() - configured_vaults(config, self).items())
         self.removed -= fresh.keys()
         self.vaults |= fresh
         return bool(fresh)
@@ -137,20 +133,13 @@ class Registry:
 def configured_vaults(config: RAGConfig, registry: Registry | None = None) -> dict[str, Path]:
     """Return the folder of every vault by name, sorted by name."""
     registry = registry or Registry.load(config)
-    named = set(registry.vaults.values())  # a folder registered under another name has that one
-    folders = {
-        name: path
-        for name, path in _folders(config).items()
-        if name not in registry.removed and path not in named
-    }
-    return dict(sorted((folders | registry.vaults).items()))
+    return dict(sorted((_unregistered(config, registry) | registry.vaults).items()))
 
 
 def vaults_passed_over(config: RAGConfig, registry: Registry) -> Iterator[str]:
     """Yield a sentence for each folder of `vaults_dir` whose name another, registered vault has."""
-    named = {*registry.vaults.values()}
-    for name, path in _folders(config).items():
-        if name in registry.vaults and name not in registry.removed and path not in named:
+    for name, path in _unregistered(config, registry).items():
+        if name in registry.vaults:
             yield (
                 f"{path} is passed over: {name!r} is the vault {registry.vaults[name]}; give it"
                 f" another name: `rag index --name NAME {quote(str(path))}`"
@@ -160,18 +149,17 @@ def vaults_passed_over(config: RAGConfig, registry: Registry) -> Iterator[str]:
 def known_vaults(
     config: RAGConfig, indexed: Mapping[str, str | Path], registry: Registry | None = None
 ) -> dict[str, Path]:
-    """Return every vault there is: the configured ones, and those that the index remembers from
-    wherever they were indexed."""
-    remembered = {name: Path(root) for name, root in indexed.items()}
-    return dict(sorted((remembered | configured_vaults(config, registry)).items()))
+    """Return every vault there is: the configured ones, and those that are indexed."""
+    roots = {name: Path(root) for name, root in indexed.items()}
+    return dict(sorted((roots | configured_vaults(config, registry)).items()))
 
 
 def overlaps(vaults: Mapping[str, Path]) -> Iterator[tuple[str, str]]:
     """Yield the names of two vaults where the first lies in the second, or is the same folder:
     its notes are found twice."""
     for inner, outer in permutations(vaults, 2):
-        lies_in = vaults[outer] in vaults[inner].parents
-        if lies_in or (vaults[inner] == vaults[outer] and inner > outer):
+        is_same = vaults[inner] == vaults[outer] and inner > outer
+        if is_same or vaults[outer] in vaults[inner].parents:
             yield inner, outer
 
 
@@ -198,10 +186,15 @@ def unknown_vault(name: str, vaults: list[str]) -> UsageError:
     keys = {name_key(vault): vault for vault in vaults}
     near = [keys[key] for key in get_close_matches(name_key(name), keys, 3, 0.6)]
     more = ", …" if len(vaults) > _SHOWN else ""
-    there = f"There are: {', '.join(vaults[:_SHOWN])}{more}."
-    if near:
-        there = f"Did you mean: {', '.join(near)}?"
-    return UsageError(f"no vault named {name!r}", hint=f"{there} `rag vault list` shows all.")
+    hint = f"There are: {', '.join(vaults[:_SHOWN])}{more}."
+    hint = f"Did you mean: {', '.join(near)}?" if near else hint
+    return UsageError(f"no vault named {name!r}", hint=f"{hint} `rag vault list` shows all.")
+
+
+def _unregistered(config: RAGConfig, registry: Registry) -> dict[str, Path]:
+    """Return the folders of `vaults_dir` that were neither taken out nor registered."""
+    roots, folders = {*registry.vaults.values()}, _folders(config).items()
+    return {n: path for n, path in folders if n not in registry.removed and path not in roots}
 
 
 def _folders(config: RAGConfig) -> dict[str, Path]:

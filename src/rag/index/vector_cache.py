@@ -24,10 +24,10 @@ CREATE TABLE IF NOT EXISTS vectors (
 
 
 class VectorCache(Closing):
-    """Vectors of texts, in one or more spaces, kept in 8 bits a number as the store keeps them.
+    """Vectors of texts, by the space they are of, in 8 bits a number as the store keeps them.
 
-    :param path: the file; made when it is missing, and rebuilt when it is damaged. Where it
-        cannot be, vectors are kept in memory while this lasts.
+    :param path: the file, which is made anew when it is missing or damaged; where it cannot be
+        written, vectors are kept in memory.
     """
 
     def __init__(self, path: Path) -> None:
@@ -61,22 +61,20 @@ class VectorCache(Closing):
 
     def get(self, space: str, texts: Iterable[str]) -> dict[str, list[float]]:
         """Return the vectors that are known, by text."""
-        vectors, made_in = {}, _key(space).hex()
+        vectors, key = {}, _key(space).hex()
+        query = "SELECT vector FROM vectors WHERE space = ? AND text = ?"
         with self._spared():
             for text in texts:
-                query = "SELECT vector FROM vectors WHERE space = ? AND text = ?"
-                if row := self._db.execute(query, (made_in, _key(text))).fetchone():
+                if row := self._db.execute(query, (key, _key(text))).fetchone():
                     vectors[text] = unpack_vectors(row[0], 1)[0].tolist()
         return vectors
 
     def put(self, space: str, vectors: Mapping[str, list[float]]) -> None:
         """Keep the vectors of some texts."""
-        made_in = _key(space).hex()
-        rows = [(made_in, _key(text), pack_vectors(vector)) for text, vector in vectors.items()]
+        key = _key(space).hex()
+        rows = [(key, _key(text), pack_vectors(vector)) for text, vector in vectors.items()]
         with self._spared(), self._db:
-            self._db.executemany(
-                "REPLACE INTO vectors (space, text, vector) VALUES (?, ?, ?)", rows
-            )
+            self._db.executemany("REPLACE INTO vectors VALUES (?, ?, ?)", rows)
 
     def trim(self, space: str, limit: int) -> None:
         """Forget the vectors of other spaces, and of this one all but the newest `limit`."""
