@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 from faults import Row
@@ -22,6 +23,9 @@ from rag.support.disk_space import disk_usage
 from vaults import make_vault
 
 _KILLS, _NOTES = 100, 300
+# Seconds since the epoch, two hours apart: a run that meets many notes of one minute takes them for
+# copies without a date, and those of a fresh index would be others than those of the edited one.
+_TIMES = count(1_500_000_000, 7200)
 _READER = """
 from rag.config import load_config
 from rag.pipelines import create_search_pipeline, search
@@ -46,6 +50,7 @@ def rows(room: Path) -> Iterator[Row]:
     vault, env, rng = room / "vault", environment(room), random.Random(1)
     make_vault(vault, _NOTES, _NOTES * 0.004)
     (vault / "anchor.md").write_text("# anchor\n\nサーバー anchor\n", "utf-8")
+    _date(sorted(vault.rglob("*.md")))
     command = [sys.executable, "-m", "rag", "index", "-q", str(vault)]
     started = time.monotonic()
     subprocess.run(command, env=env, check=True, stdout=subprocess.DEVNULL)
@@ -91,12 +96,21 @@ def _is_killed(command: list[str], env: dict[str, str], seconds: float) -> bool:
 
 def _edit(vault: Path, rng: random.Random, turn: int) -> None:
     notes = sorted(set(vault.rglob("*.md")) - {vault / "anchor.md"})
-    for note in rng.sample(notes, 12):
+    written = rng.sample(notes, 12)
+    for note in written:
         note.write_text(f"{note.read_text('utf-8')}\n## Turn {turn}\n\n変更 {turn}\n", "utf-8")
+    for number in range(3):
+        written.append(vault / f"new {turn} {number}.md")
+        written[-1].write_text(f"# New {turn}\n\n新しい {number}\n", "utf-8")
+    _date(written)
     for note in rng.sample(notes, 3):
         note.unlink()
     for number, note in enumerate(rng.sample([n for n in notes if n.exists()], 2)):
         note.rename(note.with_name(f"renamed {turn} {number}.md"))
-    for number in range(3):
-        text = f"# New {turn}\n\n新しい {number}\n"
-        (vault / f"new {turn} {number}.md").write_text(text, "utf-8")
+
+
+def _date(notes: list[Path]) -> None:
+    """Give each note a time of its own."""
+    for note in notes:
+        seconds = next(_TIMES)
+        os.utime(note, (seconds, seconds))
