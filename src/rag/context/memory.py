@@ -19,7 +19,6 @@ from rag.context.models import ContextItem, Items, SourceType, TextTokenizer, To
 from rag.exceptions import StorageError
 from rag.query.models import ConversationTurn, Role, now
 from rag.support.files import claim_data_folder, lock, replace_durably
-from rag.support.settings_repr import with_settings_repr
 
 
 class MemoryEntry(BaseModel):
@@ -145,7 +144,6 @@ def truncate(text: str, max_tokens: int, tokenizer: Tokenizer) -> str:
     return text[:fits]
 
 
-@with_settings_repr
 class SlidingWindowMemory:
     """Remember the newest messages, as many as fit.
 
@@ -225,7 +223,6 @@ class SlidingWindowMemory:
         self._turns.clear()
 
 
-@with_settings_repr
 class MemoryManager:
     """Remember a conversation and facts; a `MemoryProvider` for the context pipeline.
 

@@ -35,7 +35,6 @@ from rag.context.steps import OnError, PipelineStep
 from rag.exceptions import FormatterError, PipelineExecutionError, RAGError
 from rag.query.models import QueryBundle, as_bundle
 from rag.query.serialization import check_callable
-from rag.support.settings_repr import with_settings_repr
 
 _log = logging.getLogger(__name__)
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -67,7 +66,6 @@ def _stage(name: str, diagnostics: PipelineDiagnostics) -> Iterator[None]:
         raise PipelineExecutionError(f"{name!r} failed", diagnostics, details=why) from error
 
 
-@with_settings_repr
 class ContextPipeline:
     """Assemble context for a query.
 

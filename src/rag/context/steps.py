@@ -25,7 +25,6 @@ from rag.context.models import (
 from rag.exceptions import RAGError, RetrieverError
 from rag.query.models import QueryBundle, QueryClassifier, QueryTransformer
 from rag.support.plugins import STEPS, make_plugin
-from rag.support.settings_repr import with_settings_repr
 
 RRF_K = 60
 
@@ -263,7 +262,6 @@ def classified_retriever_step(
     return PipelineStep(name, retrieve)
 
 
-@with_settings_repr
 class MemoryContextEnricher:
     """Put the newest of what is remembered behind a query.
 

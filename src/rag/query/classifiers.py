@@ -13,7 +13,6 @@ from haystack import component
 
 from rag.query.models import QueryBundle, as_bundle
 from rag.query.serialization import QueryComponent, check_callable
-from rag.support.settings_repr import with_settings_repr
 from rag.text.tokenizer import normalize
 
 
@@ -28,7 +27,6 @@ class _Classifier(QueryComponent):
         return {"label": self.classify(as_bundle(query))}
 
 
-@with_settings_repr
 @component
 class KeywordClassifier(_Classifier):
     """Label a query by what it contains; the first rule with a keyword in it wins. A keyword may be
@@ -61,7 +59,6 @@ class KeywordClassifier(_Classifier):
         return text if self.case_sensitive else normalize(text)
 
 
-@with_settings_repr
 @component
 class CallbackClassifier(_Classifier):
     """Label a query by a function of your own, which is given the query."""
@@ -89,7 +86,6 @@ def cosine_similarity(first: list[float], second: list[float]) -> float:
     return product / norms if norms else 0.0
 
 
-@with_settings_repr
 @component
 class EmbeddingClassifier(_Classifier):
     """Label a query by the centroid (a vector by label) its embedding is nearest to.

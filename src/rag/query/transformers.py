@@ -42,7 +42,6 @@ from rag.query.models import (
     as_bundle,
 )
 from rag.query.serialization import QueryComponent, check_callable
-from rag.support.settings_repr import with_settings_repr
 from rag.text.bm25 import content_terms
 from rag.text.tokenizer import has_words
 
@@ -130,7 +129,6 @@ class _WithCallback(_Transformer):
         return [_with_fallback(variant, texts) for variant in made]
 
 
-@with_settings_repr
 @component
 class HyDETransformer(_WithCallback):
     """Search with a hypothetical answer, whose embedding is nearer to a real one than the
@@ -147,7 +145,6 @@ class HyDETransformer(_WithCallback):
         return [self._query(query, self._generate_fn(query.query_str))]
 
 
-@with_settings_repr
 @component
 class MultiQueryTransformer(_WithCallback):
     """Search with the query and other ways to put it.
@@ -173,7 +170,6 @@ class MultiQueryTransformer(_WithCallback):
         return [query if variations else _with_fallback(query, texts), *variations]
 
 
-@with_settings_repr
 @component
 class DecompositionTransformer(_WithCallback):
     """Search for the parts of a question, one by one.
@@ -189,7 +185,6 @@ class DecompositionTransformer(_WithCallback):
         return self._queries(query, self._generate_fn(query.query_str), "sub_question_index")
 
 
-@with_settings_repr
 @component
 class StepBackTransformer(_WithCallback):
     """Search with the query and with a more general one (Zheng et al. 2023, "Take a Step Back").
@@ -204,7 +199,6 @@ class StepBackTransformer(_WithCallback):
         return [query, self._query(query, self._generate_fn(query.query_str))]
 
 
-@with_settings_repr
 @component
 class ConversationRewriter(_WithCallback):
     """Rewrite a query so that it stands by itself, out of what was said before.
@@ -228,7 +222,6 @@ class ConversationRewriter(_WithCallback):
         return [rewritten.model_copy(update={"embedding": query.embedding})]
 
 
-@with_settings_repr
 @component
 class ContextualQueryTransformer(_Transformer):
     """Put what was said before in front of the query that another transformer is given.
@@ -262,7 +255,6 @@ class ContextualQueryTransformer(_Transformer):
         return query.model_copy(update={"query_str": text})
 
 
-@with_settings_repr
 @component
 class QueryTransformPipeline(_Transformer):
     """Transformers one after the other, each applied to every query of the one before.
