@@ -31,7 +31,7 @@ class DeadlineExceeded(httpx.ReadTimeout):
     """The request as a whole took longer than it may."""
 
 
-class DeadlineTransport(httpx.BaseTransport):
+class DeadlineTransport(httpx.HTTPTransport):
     """Send requests directly, or to another machine through the environment's proxy, within the
     seconds of their extension `seconds`, or within those given here.
 
@@ -40,7 +40,7 @@ class DeadlineTransport(httpx.BaseTransport):
 
     def __init__(self, address: httpx.URL, seconds: float) -> None:
         self.seconds = seconds
-        self._inner = httpx.HTTPTransport(
+        super().__init__(
             verify=address.scheme == "https",  # certificates take 30 ms to load
             proxy=proxy_for(address),
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
@@ -55,27 +55,18 @@ class DeadlineTransport(httpx.BaseTransport):
         timeouts = request.extensions["timeout"]
         _shorten(timeouts, until)
         try:
-            response = self._inner.handle_request(request)
+            response = super().handle_request(request)
         except httpx.ReadTimeout as error:
             if time.monotonic() >= until:
                 raise DeadlineExceeded(str(error)) from error
             raise
         _shorten(timeouts, until)
-        assert isinstance(response.stream, httpx.SyncByteStream)
-        return httpx.Response(
-            response.status_code,
-            headers=response.headers,
-            stream=_Timed(response.stream, until),
-            extensions=response.extensions,
-        )
-
-    def close(self) -> None:
-        """Close all connections."""
-        self._inner.close()
+        response.stream = _Timed(response.stream, until)
+        return response
 
 
 class _Timed(httpx.SyncByteStream):
-    def __init__(self, stream: httpx.SyncByteStream, until: float) -> None:
+    def __init__(self, stream: Any, until: float) -> None:
         self._stream, self._until = stream, until
 
     def __iter__(self) -> Iterator[bytes]:
