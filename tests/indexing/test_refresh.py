@@ -369,3 +369,14 @@ def test_any_history_of_edits_ends_as_a_fresh_index_of_the_same_folder(
         fresh = RAGConfig(data_dir=Path(base) / "fresh")
         refresh(config=fresh, v=folder)
         assert points(grown) == points(fresh)
+
+
+def test_an_index_that_lost_chunks_is_not_published(work, config, refresh, points):
+    with pytest.raises(IndexingError, match=r"held 0 of 3 chunks"), IndexRun(config) as index_run:
+        index_run.index_vault("work", work)
+        chunks = [key.id for note in index_run.manifest.notes() for key in note.chunks]
+        index_run.store.delete_documents(chunks)
+        index_run.publish()
+    assert snapshot(config) is None
+    refresh(work=work)
+    assert len(points(config)) == 3

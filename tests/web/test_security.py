@@ -35,8 +35,9 @@ def ask(client: Client, path: str, **headers: str | None) -> int:
 @rows("host", "evil.example", "evil.example:{port}", "127.0.0.1.evil.example", "10.0.0.1", "", None)
 def test_a_foreign_host_is_refused_on_every_route(client, host):
     named = host and host.format(port=client.port)
-    refused = (421, 400) if host is None else (421,)  # without one it is not HTTP/1.1
-    assert {ask(client, path, Host=named) for path in ROUTES} <= {*refused}
+    # Without one it is not HTTP/1.1, and the connection may be closed before a body has come.
+    refused, routes = ({421}, ROUTES) if host is not None else ({400}, {*ROUTES} - POSTED)
+    assert {ask(client, path, Host=named) for path in routes} == refused
 
 
 @rows(

@@ -32,9 +32,9 @@ class Changes:
     """What a vault's folder holds against what the index knows.
 
     `kept` is the number of notes that stay indexed although their folder is missing or empty;
-    `problem` says why. `unlisted` maps paths that could not be examined to the
-    reason, `twins` those whose name two files share, `notices` those that are no notes and of
-    which there is something to know. `copied` are the minutes in which the vault was copied.
+    `problem` says why. `unlisted` maps paths that could not be examined to the reason, `notices`
+    those of which there is something else to know. `copied` are the minutes in which the vault was
+    copied.
     """
 
     vault: str
@@ -43,7 +43,6 @@ class Changes:
     changed: list[NoteFile] = field(default_factory=list)
     deleted: list[str] = field(default_factory=list)
     unlisted: dict[str, str] = field(default_factory=dict)
-    twins: dict[str, str] = field(default_factory=dict)
     notices: dict[str, str] = field(default_factory=dict)
     copied: tuple[Span, ...] = ()
     unchanged: int = 0
@@ -93,11 +92,10 @@ def find_changes(
             changes.changed.append(note)
         else:
             changes.unchanged += 1
-    # Of two files with one name the first is indexed; that is reported, but it is no failure.
-    listed = {note.path for note in scan.notes} if scan.problems else ()
-    changes.unlisted = {p: why for p, why in scan.problems.items() if p not in listed}
-    changes.twins = {p: why for p, why in scan.problems.items() if p in listed}
-    changes.notices = scan.notices
+    changes.notices, listed = dict(scan.notices), {note.path for note in scan.notes}
+    for path, why in scan.problems.items():
+        # Of two files with one name the first is indexed: it is no failure.
+        (changes.notices if path in listed else changes.unlisted)[path] = why
     hidden = tuple(f"{folder}/" for folder in scan.problems)  # nothing is known of what is in them
     changes.deleted = [path for path in stats if not f"{path}/".startswith(hidden)]
     return changes

@@ -21,7 +21,7 @@ from rag.config import RAGConfig
 from rag.exceptions import UsageError
 from rag.support.memory_limits import limit_arenas
 from rag.web.app import make_app
-from rag.web.gate import LIMITS, Access, Gate, Limits
+from rag.web.gate import LIMITS, Access, Gate, Limits, is_loopback
 from rag.web.readers import Readers
 
 PORT = 7420
@@ -47,6 +47,11 @@ class Address:
             return ""
         name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
         return f"http://{f'[{name}]' if ':' in name else name}:{self.port}"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether other machines reach it."""
+        return not self.socket and not is_loopback(self.host)
 
 
 class Server:

@@ -47,7 +47,6 @@ def serve(
     rag serve --http --open
     rag serve --http --socket ~/.rag.sock
     """
-    from rag.web.gate import is_loopback
     from rag.web.serve import Address, Server
 
     if not http:
@@ -63,7 +62,7 @@ def serve(
     def begin() -> None:
         _end_by_signals(server.stop)
         print_line(f"serving {server.address.url or server.address.socket}")
-        if not (socket or is_loopback(host)):
+        if server.address.is_open:
             say(f"open to the network on {host}: the token travels as it is, without TLS")
         say(f"programs send the token in {server.access.file}")
         if (link := server.link) and sys.stderr.isatty():  # no log keeps it
