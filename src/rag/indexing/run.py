@@ -53,7 +53,7 @@ _DAMAGE = (IndexUnavailableError, *DAMAGE)  # what the engine and SQLite report
 
 def _mended(step: Callable[Concatenate[IndexRun, P], T]) -> Callable[Concatenate[IndexRun, P], T]:
     """Have a step of a run make the index anew, and be taken once more, where the engine or SQLite
-    fails on what is there."""
+    fails on what is there: once, and not on a server, nor of a full disk."""
 
     @wraps(step)
     def attempt(run: IndexRun, /, *arguments: P.args, **named: P.kwargs) -> T:
@@ -61,9 +61,10 @@ def _mended(step: Callable[Concatenate[IndexRun, P], T]) -> Callable[Concatenate
             try:
                 return step(run, *arguments, **named)
             except _DAMAGE as error:
-                if not run.may_give_up(error):
+                if run.must_go_on or is_of_full_disk(error, run.directory.path):
                     raise
-                run.give_up(str(error))
+                run.must_go_on = True
+                run.rebuild(str(error))
                 return step(run, *arguments, **named)
 
     return attempt
@@ -78,7 +79,6 @@ class IndexRun:
     :param wait: wait for another writer instead of failing with a `LockedError`.
     """
 
-    manifest: Manifest  # of the staging index
     _store: BaseDocumentStore | None
     _resources: ExitStack
 
@@ -97,6 +97,7 @@ class IndexRun:
         self._users_pipeline = pipeline
         self._rebuild, self._wait = rebuild, wait
         self._is_on_server = bool(config.store.url)
+        self.manifest = Manifest.empty()  # of the staging index, once that is open
         self._requested: dict[str, tuple[Path, bool]] = {}  # vault -> folder, prune
 
     # -- opening and closing -----------------------------------------------------------
@@ -122,11 +123,11 @@ class IndexRun:
         self._settled: set[str] = set()  # vaults that the staging index holds as they are now
         self._vectors: VectorCache | None = None
         self._without_vector = 0  # chunks written without an embedding
-        self._has_given_up = False  # whether the engine failed on what was there
+        self.must_go_on = self._is_on_server  # whether it cannot begin anew
         with ExitStack() as stack:
             stack.enter_context(self.directory.writing(wait, brief))
-            self.manifest = self._open_manifest(rebuild)
             stack.callback(lambda: self.manifest.close())
+            self._open_manifest(rebuild)
             self.directory.sweep()  # after runs and searches that were killed
             if self._store is not None:
                 stack.callback(self._store.close)
@@ -147,57 +148,45 @@ class IndexRun:
 
     # -- the manifest ------------------------------------------------------------------
 
-    def _open_manifest(self, rebuild: bool) -> Manifest:
+    def _open_manifest(self, rebuild: bool) -> None:
         """Open the manifest; make the index anew when it does not fit or is damaged."""
         if rebuild:
             self.directory.clear_work()
+        why = ""
         try:
-            manifest = Manifest.open_writer(self.directory)
-            if not (made_by := manifest.get("fingerprint")):
-                self._begin(manifest)
-                return manifest
-            if made_by != fingerprint(self.config):
+            self.manifest = Manifest.open_writer(self.directory)
+            if not (made_by := self.manifest.get("fingerprint")):
+                self._begin()
+            elif made_by != fingerprint(self.config):
                 why = "the settings or the program changed how notes are indexed"
             elif damaged := self.directory.damage():
                 why = f"the index was damaged ({damaged[0]})"
-            else:
-                return manifest
-            manifest.close()
         except _DAMAGE as error:
             if is_of_full_disk(error, self.directory.path):
                 raise
             is_ours = isinstance(error, IndexUnavailableError)
             why = str(error) if is_ours else f"the index is damaged ({error})"
-        return self._begin_rebuild(why)
+        if why:
+            self.rebuild(why)
 
-    def _begin(self, manifest: Manifest) -> None:
-        self.is_rebuilding = True
-        manifest.set(fingerprint=fingerprint(self.config))
-        if embedded := self._published(read_embedded):
-            record_embedded(manifest, embedded)  # the vectors themselves are kept by text
-        self._published(lambda before: keep_copied(before, manifest))
-
-    def _begin_rebuild(self, why: str) -> Manifest:
-        self.report.notices.append(f"{why}: the index is rebuilt")
-        self.directory.clear_work()
-        manifest = Manifest.open_writer(self.directory)
-        self._begin(manifest)
-        self._settled.clear()
-        return manifest
-
-    def may_give_up(self, error: Exception) -> bool:
-        """Return whether what failed on damage may begin anew: once, on this machine."""
-        is_full = is_of_full_disk(error, self.directory.path)
-        return not (is_full or self._is_on_server or self._has_given_up)
-
-    def give_up(self, why: str) -> None:
-        """Leave what is there, and begin anew."""
-        self._has_given_up = True
+    def rebuild(self, why: str) -> None:
+        """Leave what is there, and make the index anew."""
         if self._store is not None:
             with suppress(IndexUnavailableError):  # it fails on what is damaged, but is closed then
                 self._store.release()
+        self.report.notices.append(f"{why}: the index is rebuilt")
         self.manifest.close()
-        self.manifest = self._begin_rebuild(why)
+        self.directory.clear_work()
+        self.manifest = Manifest.open_writer(self.directory)
+        self._begin()
+
+    def _begin(self) -> None:
+        self.is_rebuilding = True
+        self._settled.clear()
+        self.manifest.set(fingerprint=fingerprint(self.config))
+        if embedded := self._published(read_embedded):
+            record_embedded(self.manifest, embedded)  # the vectors themselves are kept by text
+        self._published(lambda before: keep_copied(before, self.manifest))
 
     def _published(self, read: Callable[[Manifest], T]) -> T:
         """Return what is read of the manifest that readers see; of an empty one where there is none
@@ -238,7 +227,7 @@ class IndexRun:
         elif self._is_on_server or self.directory.has_work:  # else it was published together
             why = self._missing_points()
         if why:
-            self.give_up(why)
+            self.rebuild(why)
 
     def _missing_points(self) -> str:
         """Return what is wrong with the store, "" where it holds all chunks. More are no harm:
@@ -440,8 +429,8 @@ class IndexRun:
         self.report.published, self.is_rebuilding = True, False
 
     def _complete(self) -> None:
-        """Readers must not lose what this run was not asked for: after a new start the other vaults
-        are brought up to date too.
+        """Bring the other vaults up to date too, after a new start: readers must not lose what this
+        run was not asked for.
 
         :raises IndexingError: when notes that readers see cannot be read any more.
         """
@@ -451,20 +440,14 @@ class IndexRun:
         for vault, (root, prune) in (roots | self._requested).items():
             if vault not in self._settled:
                 self.index_vault(vault, root, prune)
-        self._refuse_to_lose()
-
-    def _refuse_to_lose(self) -> None:
-        readable = self._published(Manifest.names)
-        vaults = self.vaults()
-        for name, vault in self.report.vaults.items():
+        readable = [(vault, f"{path}/") for vault, path, *_ in self._published(Manifest.names)]
+        for name, report in self.report.vaults.items():
             if self._requested.get(name, (None, False))[1]:  # it may lose notes
                 continue
-            reasons = [vault.problem] if vault.problem and name in vaults else []
-            reasons += [
-                f"{path}: {why}"
-                for path, why in vault.failed.items()
-                if any(v == name and f"{p}/".startswith(f"{path}/") for v, p, *_ in readable)
-            ]
+            reasons = [report.problem] if report.problem and name in roots else []
+            for path, why in report.failed.items():
+                if any(vault == name and note.startswith(f"{path}/") for vault, note in readable):
+                    reasons.append(f"{path}: {why}")
             if reasons:
                 raise IndexingError(
                     f"the index must be rebuilt, but vault {name!r} cannot be read as before",
