@@ -108,7 +108,7 @@ def ask(language: str, vaults: Sequence[Path]) -> Iterator[Answer]:
 
 
 def _search(workspace: Workspace, query: str) -> tuple[str, ...]:
-    results = search(workspace, SearchRequest(query, top_k=DEPTH)).response.results
+    results = search(workspace, SearchRequest(query, top_k=DEPTH)).results
     return tuple(f"{result.vault}/{result.file_path}" for result in results)
 
 

@@ -27,7 +27,7 @@ def notes(write_notes, config) -> Path:
 def found(config: RAGConfig, words: str, **how: bool) -> list[str]:
     with Workspace(config) as workspace:
         report = search(workspace, SearchRequest(words, **how))
-        return [result.file_path for result in report.response.results]
+        return [result.file_path for result in report.results]
 
 
 def test_a_search_that_asks_for_it_finds_what_was_just_written(config, notes):

@@ -56,8 +56,8 @@ def test_an_answer_from_a_pdf_is_cited_with_its_page(config):
     with Workspace(config) as workspace:
         for question, path, page in ASKED:
             report = ask(workspace, AskRequest(question=question, no_model=True))
-            cited = [(one.file_path, one.page) for one in report.written.sources]
-            if not report.written.found:
+            cited = [(one.file_path, one.page) for one in report.answer.sources]
+            if not report.answer.found:
                 refused.append(question)
             elif cited[0] != (path, page):
                 wrong.append(f"{question}: {cited} instead of {path}, {page}")

@@ -179,7 +179,7 @@ class TestTimes:
         assert paths(response) == ["backup.md", "deploy.md"]
         assert not response.relaxed
         assert "no note of that time holds these words" in response.notices[0]
-        assert list(response.missing) == ["walrus"]
+        assert response.missing == ["walrus"]
         assert "its notes, the newest first" in run(plan("先月の証明書")).notices[0]
 
     @rows(
@@ -445,8 +445,8 @@ class TestMeaning:
         server.say(FINAL, "A release is undone by a rollback of the cluster.")
         intent, response = searched("rollback tagged k8s", full=True)
         [hyde] = [variant for variant in intent.variants if variant.transform == "hyde"]
-        assert not hyde.words and hyde.text == intent.plan.hyde.hyde_paragraph
-        assert {v.label: v.sides for v in response.variants}["hyde"] == ["meaning"]
+        assert hyde.sides == ("meaning",) and hyde.text == intent.plan.hyde.hyde_paragraph
+        assert {v.label: v.sides for v in response.variants}["hyde"] == ("meaning",)
         assert sorted(paths(response)) == ["deploy.md", "pods.md"]
 
 

@@ -23,8 +23,8 @@ from rag.pipelines import SearchResponse, ask, create_qa_pipeline, create_search
 from rag.query.models import QueryBundle
 from rag.search.components.query_embedder import QueryEmbedder
 from rag.search.components.query_expander import VariantMaker
-from rag.search.query import WEIGHTS, Query, Variant, Variants
-from rag.search.results import QueryFilters
+from rag.search.query import WEIGHTS, Query, Variants
+from rag.search.results import QueryFilters, SearchedVariant
 from rag.stores import get_document_store
 from tables import rows
 
@@ -118,8 +118,8 @@ def test_each_result_names_what_found_it(find, server):
     assert by["Undo.md"] == ["original", "multi-query 2"]
     assert by["Release 1.md"] == ["original"]
     assert [(v.label, v.text, v.weight, v.sides) for v in response.variants] == [
-        ("multi-query 1", "rolling back a deploy", WEIGHTS.variants / 2, ["words", "meaning"]),
-        ("multi-query 2", "press the key", WEIGHTS.variants / 2, ["words", "meaning"]),
+        ("multi-query 1", "rolling back a deploy", WEIGHTS.variants / 2, ("words", "meaning")),
+        ("multi-query 2", "press the key", WEIGHTS.variants / 2, ("words", "meaning")),
     ]
 
 
@@ -198,7 +198,7 @@ def test_hyde_is_sought_by_meaning_only(find, server):
     server.api.answer = by_query({"zebra": ["Rolling back a deploy is quick."]})
     assert paths(find("zebra", "multi-query"))  # by words it would be found
     response = find("zebra", "hyde", mode="hybrid", top_k=20)
-    assert [v.sides for v in response.variants] == [["meaning"]]
+    assert [v.sides for v in response.variants] == [("meaning",)]
     gained = {r.file_path: r.scores.get("variants", 0.0) for r in response.results}
     assert max(gained, key=lambda path: gained[path]) == "Rollback.md"
 
@@ -213,7 +213,9 @@ def test_hyde_without_embeddings_says_so_once_and_asks_no_model(find, server):
 
 @pytest.mark.parametrize("known", [True, False])
 def test_when_variants_cannot_be_embedded_the_query_keeps_its_meaning(index, server, known):
-    made = Variants([Variant("v", "x", "rolling", 0.25), Variant("w", "x", "pasta", 0.25)])
+    made = Variants(
+        [SearchedVariant("v", "x", "rolling", 0.25), SearchedVariant("w", "x", "pasta", 0.25)]
+    )
     with get_document_store(index) as store, closing(QueryEmbedder(store, index.ollama)) as one:
         vector = one.run(Query("topic", "topic"))["query"].embedding
         server.fail("/api/embed", status=500, times=None if known else 1)

@@ -186,9 +186,8 @@ class _Page:
         return "\n".join([*lines, *map("- {}".format, told), *[""] * bool(rows)])
 
     def _fields(self, kind: type) -> Iterator[str]:
-        texts = dict(
-            re.findall(r":param (\w+): (.*?)(?=\n:|\n\n|\Z)", cleandoc(kind.__doc__ or ""), re.S)
-        )
+        docs = "\n\n".join(cleandoc(base.__doc__ or "") for base in kind.__mro__)
+        texts = dict(re.findall(r":param (\w+): (.*?)(?=\n:|\n\n|\Z)", docs, re.S))
         if not is_dataclass(kind):
             models: Mapping[str, Any] = getattr(kind, "model_fields", {})
             for name in models:
@@ -241,9 +240,9 @@ class _Page:
 
     def _kinds(self, annotation: str, kind: type) -> Iterator[type]:
         """Yield the types of ours that an annotation names."""
-        module = sys.modules[kind.__module__]
+        homes = [sys.modules[base.__module__] for base in kind.__mro__[:-1]]
         for word in re.findall(r"\b[A-Z]\w+", annotation):
-            named = class_named(word, module)
+            named = next(filter(None, (class_named(word, home) for home in homes)), None)
             if named and named.__module__.startswith("rag.") and word not in _NAMES:
                 yield named
 

@@ -9,78 +9,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag.app.index_state import IndexState, check_vaults
 from rag.app.requests import AskRequest, ChatRequest, with_model
-from rag.app.results import Plan, copied, placed, plan_of, unmatched
+from rag.app.results import Plan, copied, plan_of, unmatched
 from rag.app.workspace import Workspace
-from rag.qa.answer import Citation, NotesAsked, Quote
+from rag.qa.answer import Answer, ModelWork
 from rag.qa.pipeline import ask as run_ask
 from rag.qa.pipeline import create_qa_pipeline
 from rag.qa.sessions import open_memory
 from rag.query.planner.words import may_ask_of_notes
 from rag.search.relaxation import intent_of, is_name
-from rag.search.results import QueryFilters, SearchResult
-from rag.support.json_reports import hidden, inline, nullable, optional
+from rag.search.results import QueryFilters
+from rag.support.json_reports import inline, optional
 
 if TYPE_CHECKING:
     from rag.config import RAGConfig
-    from rag.exceptions import RAGError
-    from rag.qa.answer import Answer
     from rag.qa.prompt import WindowReport
     from rag.query.note_questions import NoteQuestion
     from rag.search.planned_query import Intent
-    from rag.search.results import SearchedVariant
     from rag.stores.base.document_store import BaseDocumentStore
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelWork:
-    """What there is to tell of a model that was asked.
-
-    :param verified: the share of its `sentences` that carry a source which supports them.
-    :param struck: what was taken out.
-    :param partial: whether the answer lacks its end.
-    :param finish_reason: then `length`, `interrupted` or `error`.
-    :param usage: `prompt_tokens`, `tokens` and `num_ctx`.
-    :param timings: milliseconds by step.
-    """
-
-    verified: float
-    sentences: int
-    citations: list[Citation]
-    struck: list[str]
-    partial: bool
-    finish_reason: str
-    usage: dict[str, int | None]
-    timings: dict[str, float]
-    thinking: str | None = optional(None)
-    error: RAGError | None = optional(None)
-
-
-@dataclass(frozen=True, kw_only=True)
-class WrittenAnswer:
-    """An answer, and what it rests on.
-
-    :param found: false when the notes hold no answer.
-    :param model: that wrote it; `null`: it is all quotation.
-    :param confidence: the probability that the first quotation answers the question; of what a
-        model wrote, the mean score of its sources.
-    :param near: where the notes hold no answer, those nearest to the question.
-    :param notes: set where the question was about the notes themselves, which are the sources.
-    :param corrections: words that no note holds, with what was searched for instead.
-    """
-
-    answer: str
-    found: bool
-    model: str = nullable()
-    confidence: float
-    quotes: list[Quote]
-    sources: list[SearchResult]
-    near: list[SearchResult] = optional(factory=list)
-    notes: NotesAsked | None = optional(None)
-    corrections: dict[str, str]
-    notices: list[str]
-    route: str = optional("")
-    variants: list[SearchedVariant] = optional(factory=list)
-    work: ModelWork | None = inline(None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,12 +33,11 @@ class AnswerReport:
     """A question, and its answer."""
 
     question: str
-    written: WrittenAnswer = inline()
+    answer: Answer = inline()
     elapsed_ms: int
     index: IndexState
     plan: Plan | None = optional(None)
     context: ShownContext | None = inline(None)
-    answer: Answer = hidden()
 
 
 @dataclass(frozen=True)
@@ -137,7 +81,7 @@ def ask(
         about=read.about,
         **listeners,
     )
-    state.mark_gone([*answer.sources, *answer.near])
+    complete_answer(answer, state, request.think)
     answer.notices = [*read.notices, *answer.notices]
     if not answer.found:
         with workspace.manifest() as manifest:
@@ -145,12 +89,11 @@ def ask(
             answer.notices += unmatched(manifest, question, filters, answer.tags, plan, state)
     return AnswerReport(
         question=request.question,
-        written=written_answer(answer, state, request.think),
+        answer=answer,
         elapsed_ms=round((time.monotonic() - started) * 1000),
         index=state,
-        plan=plan_of(read.plan, answer.relaxed),
+        plan=plan_of(read.plan, answer.relaxed) if read.plan else None,
         context=ShownContext(answer.context) if request.explain else None,
-        answer=answer,
     )
 
 
@@ -184,15 +127,14 @@ def read_question(
     return Reading(plan, about, notices)
 
 
-def written_answer(answer: Answer, index: IndexState, think: bool) -> WrittenAnswer:
-    """Return an answer as schema 1 has it; with `think`, the model's reasoning too."""
-    thinking, error = answer.thinking if think else None, answer.failure
-    work = copied(ModelWork, answer, thinking=thinking, error=error) if answer.usage else None
-    return copied(
-        WrittenAnswer,
-        answer,
-        answer=answer.text,
-        sources=[placed(source, index, number=n) for n, source in enumerate(answer.sources, 1)],
-        near=[placed(hit, index) for hit in answer.near],
-        work=work,
-    )
+def complete_answer(answer: Answer, index: IndexState, think: bool) -> None:
+    """Add to an answer what schema 1 has of it besides: files and numbers of its sources, and the
+    work of a model; with `think`, its reasoning too."""
+    index.mark_gone([*answer.sources, *answer.near])
+    for hit in (*answer.sources, *answer.near):
+        hit.file = str(index.file(hit))
+    for number, source in enumerate(answer.sources, 1):
+        source.number = number
+    if answer.usage:
+        thinking = answer.thinking if think else None
+        answer.work = copied(ModelWork, answer, thinking=thinking, error=answer.failure)

@@ -23,7 +23,7 @@ from rag.support.json_reports import hidden, inline, optional
 
 # The engine is imported with the first question: conversations are listed without it.
 if TYPE_CHECKING:
-    from rag.app.ask import Reading, ShownContext, WrittenAnswer
+    from rag.app.ask import Reading, ShownContext
     from rag.app.index_state import IndexState
     from rag.app.results import Plan
     from rag.qa.answer import Answer
@@ -38,10 +38,9 @@ class TurnReport:
     session: str
     question: str
     asked: str
-    written: WrittenAnswer = inline()
+    answer: Answer = inline()
     plan: Plan | None = optional(None)
     context: ShownContext | None = inline(None)
-    answer: Answer = hidden()
 
 
 @dataclass(frozen=True)
@@ -165,19 +164,19 @@ class Chat(Closing):
     ) -> TurnReport:
         """Answer a question, as `Conversation.ask` and `rag.app.ask.ask` do; after an error the
         conversation goes on all the same."""
-        from rag.app.ask import ShownContext, written_answer
+        from rag.app.ask import ShownContext, complete_answer
         from rag.app.results import plan_of
 
         self._before, self._plan, self._on_plan = self._plan, None, on_plan
         answer = self._conversation.ask(question, on_question, **listeners)
+        complete_answer(answer, self.state, self._request.think)
         return TurnReport(
             session=self.session.id,
             question=question,
             asked=self.session.turns[-1].asked,
-            written=written_answer(answer, self.state, self._request.think),
-            plan=plan_of(self._plan, answer.relaxed),
-            context=ShownContext(answer.context) if self._request.explain else None,
             answer=answer,
+            plan=plan_of(self._plan, answer.relaxed) if self._plan else None,
+            context=ShownContext(answer.context) if self._request.explain else None,
         )
 
     def facts(self) -> CommandReport:

@@ -33,7 +33,6 @@ from rag.search.components.query_expander import (
 )
 from rag.search.components.query_router import QueryRouter
 from rag.search.planned_query import find_intent
-from rag.search.query import told
 from rag.search.relaxation import is_planned
 from rag.search.results import QueryFilters, SearchedVariant, SearchMode
 from rag.stores import get_document_store
@@ -82,7 +81,7 @@ def plan(
     intent, notices = find_intent(store, config, query, filters, full=True)
     return PlanReport(
         query=query,
-        plan=plan_of(intent),
+        plan=plan_of(intent) if intent else None,
         index=state,
         intent=intent,
         notices=[*bounds, *notices],
@@ -150,7 +149,7 @@ def plan_search(
         corrections=understood.corrections,
         route=route,
         mode=mode,
-        variants=[told(variant) for variant in variants],
+        variants=[*variants],
         notices=[*understood.notices, *more],
     )
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -16,17 +16,12 @@ if TYPE_CHECKING:
     from rag.index.manifest import Manifest
     from rag.query.planner.plan import HyDEGeneration, MetadataExtraction, Named, TimeWindow
     from rag.search.planned_query import Intent
-    from rag.search.results import NearWord, QueryFilters, SearchResult
+    from rag.search.results import QueryFilters, SearchResponse
 
 R = TypeVar("R")
 _LONGEST = 80  # characters of the words that are left
 _MOST_VALUES = 1_000  # of a property, among which a near one is looked for
 _NEAR = 3  # tags, properties, or values of one, that are named
-
-
-def placed(result: SearchResult, index: IndexState, **more: Any) -> SearchResult:
-    """Return a result with its file, and with a `rank`, a `number` or a `context`."""
-    return replace(result, file=str(index.file(result)), **more)
 
 
 def copied(kind: type[R], source: object, **more: Any) -> R:
@@ -85,10 +80,8 @@ class Plan:
     audit: str = nullable("")
 
 
-def plan_of(intent: Intent | None, relaxed: bool = False) -> Plan | None:
-    """Return a plan as schema 1 has it, `None` for none."""
-    if intent is None:
-        return None
+def plan_of(intent: Intent, relaxed: bool = False) -> Plan:
+    """Return a plan as schema 1 has it."""
     chosen = intent.plan.intent
     return copied(
         Plan,
@@ -134,11 +127,11 @@ def time_range_text(window: TimeWindow) -> str:
     return f"since {first}" if first else f"until {last}" if last else ""
 
 
-def missing_words(missing: Mapping[str, NearWord | None]) -> Iterator[str]:
+def missing_words(response: SearchResponse) -> Iterator[str]:
     """Yield which words of a query no note holds, and what is near."""
-    for word, near in missing.items():
+    for word in response.missing:
         text = f'no note holds "{shortened(word)}"'
-        if near:
+        if near := response.near_words.get(word):
             text += f'; nearest: "{near.word}"'
             text += f" ({plural(near.notes, 'note')})" if near.notes else ""
         yield text

@@ -5,22 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from rag.app.index_state import IndexState, check_vaults
 from rag.app.notes.lines import excerpt_around
 from rag.app.requests import SearchRequest
-from rag.app.results import (
-    Plan,
-    copied,
-    placed,
-    plan_of,
-    unmatched,
-)
+from rag.app.results import Plan, plan_of, unmatched
 from rag.app.workspace import Workspace
 from rag.search.pipeline import create_search_pipeline
 from rag.search.relaxation import intent_of
-from rag.search.results import QueryFilters, SearchedVariant, SearchResponse, SearchResult
+from rag.search.results import QueryFilters, SearchResponse, SearchResult
 from rag.search.run import search as run_search
 from rag.support.json_reports import hidden, optional
 from rag.text.messages import brief, plural
@@ -32,34 +26,22 @@ _WITHOUT_DATE = "vault = ? AND created = '' AND length(chunks) > 0"
 _NEAREST, _TITLE = 3, 60  # notes that are named where nothing matches; characters of a title
 
 
-@dataclass(frozen=True, kw_only=True)
-class SearchReport:
-    """The results of a search, best first.
+@dataclass(kw_only=True)
+class SearchReport(SearchResponse):
+    """The results of a search, best first, and what they were found in.
 
-    :param mode: how they were found: `lexical`, `dense` or `hybrid`; `notices` say why not as
-        wanted.
-    :param route: the one of `[routes]` that the query took.
-    :param timings: the milliseconds that `transforms` took.
-    :param corrections: words that no note holds, with what was searched for instead.
-    :param missing: the other words that no note holds.
-    :param response: the results as the engine gives them; `intent` is the plan as it does.
-    :param nearest: the notes that are named where nothing clearly matches.
+    :param intent: the plan as the engine has it.
+    :param nearest: the notes that are named where nothing clearly matches, by the last notice.
     """
 
-    query: str
-    mode: str
-    route: str = optional("")
-    variants: list[SearchedVariant] = optional(factory=list)
-    timings: dict[str, float] = optional(factory=dict)
-    notices: list[str]
-    corrections: dict[str, str]
-    missing: list[str]
-    results: list[SearchResult]
-    total: int
+    json_order: ClassVar[str] = (
+        "query mode route variants timings notices corrections missing results total plan"
+        " elapsed_ms index"
+    )
+
     plan: Plan | None = optional(None)
     elapsed_ms: int
     index: IndexState
-    response: SearchResponse = hidden()
     intent: Intent | None = hidden()
     nearest: list[SearchResult] = hidden()
 
@@ -92,25 +74,18 @@ def search(workspace: Workspace, request: SearchRequest) -> SearchReport:
     response.notices = [*refreshed, *notices]
     nearest = _leave_out(response, request)
     index.mark_gone(response.results)
-    notices = list(response.notices)
     if nearest:
         titles = ", ".join(brief(result.title, _TITLE) for result in nearest)
-        notices.append(f"nothing here clearly matches; nearest: {titles}")
-    results = []
+        response.notices.append(f"nothing here clearly matches; nearest: {titles}")
     for rank, result in enumerate(response.results, 1):
-        around = request.context
-        context = None if around is None else excerpt_around(workspace, result, around)
-        results.append(placed(result, index, rank=rank, context=context))
-    return copied(
-        SearchReport,
-        response,
-        notices=notices,
-        missing=[*response.missing],
-        results=results,
-        plan=plan_of(intent, response.relaxed),
+        result.rank, result.file = rank, str(index.file(result))
+        if request.context is not None:
+            result.context = excerpt_around(workspace, result, request.context)
+    return SearchReport(
+        **vars(response),
+        plan=plan_of(intent, response.relaxed) if intent else None,
         elapsed_ms=round((time.monotonic() - started) * 1000),
         index=index,
-        response=response,
         intent=intent,
         nearest=nearest,
     )

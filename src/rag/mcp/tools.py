@@ -247,7 +247,7 @@ def _best(reports: list[SearchReport], is_ranked: bool) -> list[tuple[SearchResu
     for report in reports:
         for result in report.results:
             if result.id not in best or best[result.id][0].score < result.score:
-                best[result.id] = result, report.response.searched
+                best[result.id] = result, report.searched
     hits = [*best.values()]
     if is_ranked and len(reports) > 1:
         hits.sort(key=lambda hit: -hit[0].score)
@@ -275,8 +275,9 @@ def _search_notices(reports: list[SearchReport]) -> Iterator[str]:
             yield f"understood as: {report.plan.understood}"
         for word, meant in report.corrections.items():
             yield f'searched for "{meant}": no note holds "{word}"'
-        yield from missing_words(report.response.missing)
-        yield from report.response.notices
+        yield from missing_words(report)
+        # The last one names the nearest notes.
+        yield from report.notices[: -1 if report.nearest else None]
 
 
 def _search_lines(library: Library, asked: Search, skipped: int, call: Call) -> ToolResult:

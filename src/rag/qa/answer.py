@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date as Day
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from haystack.dataclasses import StreamingChunk
 
@@ -16,7 +16,7 @@ from rag.answers.verification import Verifier
 from rag.exceptions import RAGError, UnfinishedError
 from rag.search.results import SearchedVariant, SearchResult
 from rag.stores.base.points import NotCopied
-from rag.support.json_reports import inline, nullable, optional
+from rag.support.json_reports import hidden, inline, nullable, optional
 
 if TYPE_CHECKING:
     from rag.qa.prompt import WindowReport
@@ -95,55 +95,82 @@ class NotesAsked:
         object.__setattr__(self, "counted_by", "words" if self.words else "filters")
 
 
+@dataclass(frozen=True, kw_only=True)
+class ModelWork:
+    """What there is to tell of a model that was asked.
+
+    :param verified: the share of its `sentences` that carry a source which supports them.
+    :param struck: what was taken out.
+    :param partial: whether the answer lacks its end.
+    :param finish_reason: then `length`, `interrupted` or `error`.
+    :param usage: `prompt_tokens`, `tokens` and `num_ctx`.
+    :param timings: milliseconds by step.
+    """
+
+    verified: float
+    sentences: int
+    citations: list[Citation]
+    struck: list[str]
+    partial: bool
+    finish_reason: str
+    usage: dict[str, int | None]
+    timings: dict[str, float]
+    thinking: str | None = optional(None)
+    error: RAGError | None = optional(None)
+
+
 @dataclass
 class Answer:
-    """An answer and what it rests on.
+    """An answer, and what it rests on.
 
-    `confidence` is the probability that its first quotation answers the question; of what a model
-    wrote, the mean score of its sources. `found` is false when the notes hold no answer; `near`
-    are then the notes nearest to the question, which do not answer it.
-    `model` names the model that wrote the text; empty means it is all quotation.
-    `searched`, `corrections`, `tags`, `route`, `variants` and `relaxed` are as in `SearchResponse`.
+    :param found: false when the notes hold no answer.
+    :param model: that wrote it; empty: it is all quotation.
+    :param confidence: the probability that the first quotation answers the question; of what a
+        model wrote, the mean score of its sources.
+    :param near: where the notes hold no answer, those nearest to the question.
+    :param notes: set where the question was about the notes themselves: the sources are those
+        notes, as many as are shown.
+    :param notices: why no model wrote it, above all.
 
-    Of a model's answer: `verified` is the share of its `sentences` that carry a source which
-    supports them, `citations` are the sources they name, `struck` what was taken out. `partial`
-    is true when it lacks its end; `finish_reason` is then `length`, `interrupted` or `error`, and
-    `failure` what went wrong; `stopped` where the notes bore out none of its first sentences, so
-    that quotations stand in. `usage` holds `prompt_tokens`, `tokens` and `num_ctx`, `timings`
-    the milliseconds of `retrieval`, of the `transforms` within it, of `load` and `generation`.
-    `context` is what the model was shown; `None` when none was asked. `notices` are for the
-    reader: why no model wrote the answer, above all.
-
-    `notes` is set where the question was about the notes themselves: the sources are then those
-    notes, as many as are shown, and the text says how many there are.
+    `searched`, `corrections`, `tags`, `route`, `variants` and `relaxed` are as in `SearchResponse`;
+    of a model's answer `verified` to `timings` as in `ModelWork`. `finish_reason` is `stopped` too,
+    where the notes bore out none of its first sentences, so that quotations stand in; `failure` is
+    what went wrong. `timings` are those of `retrieval`, of the `transforms` within it, of `load`
+    and `generation`. `context` is what the model was shown; `None` when none was asked.
     """
+
+    json_order: ClassVar[str] = (
+        "answer=text found model confidence quotes sources near notes corrections notices route"
+        " variants work"
+    )
 
     text: str
     sources: list[SearchResult]
     confidence: float
     found: bool = True
-    model: str = ""
+    model: str = nullable("")
     quotes: list[Quote] = field(default_factory=list)
-    searched: str = ""
+    searched: str = hidden("")
     corrections: dict[str, str] = field(default_factory=dict)
-    tags: list[str] = field(default_factory=list)
-    verified: float = 0.0
-    sentences: int = 0
-    citations: list[Citation] = field(default_factory=list)
-    struck: list[str] = field(default_factory=list)
-    thinking: str = ""
-    partial: bool = False
-    finish_reason: str = ""
-    failure: RAGError | None = None
-    usage: dict[str, int | None] = field(default_factory=dict)
-    timings: dict[str, float] = field(default_factory=dict)
-    context: WindowReport | None = None
+    tags: list[str] = hidden(factory=list)
+    verified: float = hidden(0.0)
+    sentences: int = hidden(0)
+    citations: list[Citation] = hidden(factory=list)
+    struck: list[str] = hidden(factory=list)
+    thinking: str = hidden("")
+    partial: bool = hidden(False)
+    finish_reason: str = hidden("")
+    failure: RAGError | None = hidden(None)
+    usage: dict[str, int | None] = hidden(factory=dict)
+    timings: dict[str, float] = hidden(factory=dict)
+    context: WindowReport | None = hidden(None)
     notices: list[str] = field(default_factory=list)
-    route: str = ""
-    variants: list[SearchedVariant] = field(default_factory=list)
-    relaxed: bool = False
-    near: list[SearchResult] = field(default_factory=list)
-    notes: NotesAsked | None = None
+    route: str = optional("")
+    variants: list[SearchedVariant] = optional(factory=list)
+    relaxed: bool = hidden(False)
+    near: list[SearchResult] = optional(factory=list)
+    notes: NotesAsked | None = optional(None)
+    work: ModelWork | None = inline(None)  # the same of a model, in JSON
 
     @property
     def quoted_lines(self) -> dict[int, int]:

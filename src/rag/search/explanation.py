@@ -10,7 +10,7 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from rag.index.searchable_text import lexical_parts
 from rag.search.exact_words import EXACT, PAIRS, form_gains, pair_gains, pair_weights, searched
 from rag.search.query import ORIGINAL, Hit, Retrieval, blended_words
-from rag.search.results import ChunkScore, Explanation, SearchMode, TermScore
+from rag.search.results import WORDS, ChunkScore, Explanation, SearchMode, TermScore
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.points import Candidate
 from rag.text.bm25 import FIELDS, query_terms
@@ -39,7 +39,7 @@ def trace(store: BaseDocumentStore, retrieval: Retrieval) -> list[Finders]:
     if not variants or not hits:
         return []
     ids = [part.id for hit in hits for part in hit.parts if any(part.gains)]
-    words = [variant for variant in variants if variant.words]
+    words = [variant for variant in variants if WORDS in variant.sides]
     near = [variant for variant in variants if variant.is_embedded]
     queries: list[SparseEmbedding | list[float]] = [blended_words([variant]) for variant in words]
     queries += [variant.vector for variant in near if variant.vector]

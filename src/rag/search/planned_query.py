@@ -27,8 +27,8 @@ from rag.query.registry import classifier_names
 from rag.query.router import ROUTERS, IntentRouter
 from rag.query.syntax import parse_query
 from rag.search.filters import plain_tags
-from rag.search.query import HYDE, Variant, Variants, shown, weighed
-from rag.search.results import QueryFilters
+from rag.search.query import HYDE, Variants, shown, weighed
+from rag.search.results import MEANING, QueryFilters, SearchedVariant
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.support.plugins import canonical, unknown_name
 from rag.support.unicode_forms import with_few_marks
@@ -263,12 +263,13 @@ def _filters(flags: QueryFilters, read: MetadataExtraction) -> QueryFilters:
 
 def _variants(plan: FullTransformationResult, dense: bool) -> Variants:
     variants = [
-        Variant(_PLAN if len(plan.units) == 1 else f"{_PLAN} {at}", _PLAN, shown(unit), 0.0)
+        SearchedVariant(_PLAN if len(plan.units) == 1 else f"{_PLAN} {at}", _PLAN, shown(unit), 0.0)
         for at, unit in enumerate(plan.units, 1)
         if has_words(unit)
     ]
     if dense and has_words(plan.hyde.hyde_paragraph):
-        variants.append(Variant(HYDE, HYDE, shown(plan.hyde.hyde_paragraph), 0.0, words=False))
+        text = shown(plan.hyde.hyde_paragraph)
+        variants.append(SearchedVariant(HYDE, HYDE, text, 0.0, (MEANING,)))
     texts = {normalize(plan.query), normalize(plan.text)}
     by_text = {normalize(v.text): v for v in variants[::-1]}
     return weighed(

@@ -17,7 +17,7 @@ from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.index.background import Background
-from rag.search.results import NearWord, SearchedVariant, SearchMode
+from rag.search.results import WORDS, NearWord, SearchedVariant, SearchMode
 from rag.stores.base.points import Batch, Candidate, NotCopied, Point
 from rag.text.bm25 import (
     KATAKANA_WORD,
@@ -72,25 +72,7 @@ def shown(text: str) -> str:
     return " ".join(text.split())[:_LONGEST]
 
 
-class Variant(NamedTuple):
-    """A text to search for besides the query."""
-
-    label: str  # names it in results
-    transform: str  # what made it
-    text: str
-    weight: float
-    words: bool = True  # the sides on which it is searched for
-    meaning: bool = True
-    vector: list[float] | None = None
-    fallback: str = ""  # why no model wrote it
-
-    @property
-    def is_embedded(self) -> bool:
-        """Whether it can be searched semantically."""
-        return self.meaning and self.vector is not None
-
-
-class Variants(Batch[Variant]):
+class Variants(Batch[SearchedVariant]):
     """Variants that Haystack does not copy."""
 
 
@@ -101,7 +83,7 @@ def _encoded(text: str) -> SparseVector:
     return SparseVector([term.dimension for term in terms], [term.weight for term in terms])
 
 
-def blended_words(variants: Iterable[Variant]) -> SparseEmbedding:
+def blended_words(variants: Iterable[SearchedVariant]) -> SparseEmbedding:
     """Return one query that scores what all variants score together: each asks of the words as
     much in all as it weighs.
 
@@ -109,14 +91,14 @@ def blended_words(variants: Iterable[Variant]) -> SparseEmbedding:
     """
     summed: dict[int, float] = {}
     for variant in variants:
-        query = _encoded(variant.text) if variant.words else SparseVector([], [])
+        query = _encoded(variant.text) if WORDS in variant.sides else SparseVector([], [])
         total = sum(query.values)
         for index, value in zip(query.indices, query.values, strict=True):
             summed[index] = summed.get(index, 0.0) + variant.weight * value / total
     return SparseEmbedding(list(summed), list(summed.values()))
 
 
-def blended_vector(variants: Iterable[Variant]) -> list[float] | None:
+def blended_vector(variants: Iterable[SearchedVariant]) -> list[float] | None:
     """Return one vector whose similarity is the weighted sum of those of all; `None` where no
     variant has a vector, or they cancel out."""
     embedded = [(v.vector, v.weight) for v in variants if v.is_embedded]
@@ -133,16 +115,9 @@ def blended_vector(variants: Iterable[Variant]) -> list[float] | None:
     return blended or None
 
 
-def weighed(variants: Sequence[Variant]) -> Variants:
+def weighed(variants: Sequence[SearchedVariant]) -> Variants:
     """Return variants of equal weights, which are `RankingWeights.variants` together."""
-    return Variants(v._replace(weight=WEIGHTS.variants / len(variants)) for v in variants)
-
-
-def told(variant: Variant) -> SearchedVariant:
-    """Return what there is to tell of a variant."""
-    sides = [side for side in ("words", "meaning") if getattr(variant, side)]
-    made = variant.label, variant.transform, variant.text, variant.weight
-    return SearchedVariant(*made, sides, variant.fallback)
+    return Variants(replace(v, weight=WEIGHTS.variants / len(variants)) for v in variants)
 
 
 # Chunks asked of the store at least, and for each note that is wanted: a note is ranked by its best
@@ -179,7 +154,7 @@ class Query(NotCopied):
     chunks: bool = False  # list chunks, several of one note perhaps, instead of notes
     unranked: bool = False  # no words to rank by: the notes that the filters select, in `order`
     order: str = ""
-    variants: Sequence[Variant] = ()
+    variants: Sequence[SearchedVariant] = ()
     rerank: str = ""  # what a reranker orders by, if not `meant`
     depth: int = 0  # how many results are loaded at least, for a reranker to choose from
 

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 from rag.config import SearchMode as SearchMode
 from rag.support.file_kinds import place_of
-from rag.support.json_reports import optional
+from rag.support.json_reports import hidden, optional
 from rag.vault.frontmatter import Property
 
 
@@ -36,9 +36,12 @@ class QueryFilters:
     modified_to: date | None = None
 
 
-@dataclass
+WORDS, MEANING = "words", "meaning"
+
+
+@dataclass(frozen=True)
 class SearchedVariant:
-    """A text that was searched for besides the query; `label` names it in `found_by`.
+    """A text that is searched for besides the query; `label` names it in `found_by`.
 
     `transform` made it; `weight` is what it counts for, the query being 1; `sides` are those of
     `words` and `meaning` on which it is sought; `fallback` says why no model wrote it.
@@ -48,8 +51,14 @@ class SearchedVariant:
     transform: str
     text: str
     weight: float
-    sides: list[str]
+    sides: tuple[str, ...] = (WORDS, MEANING)
     fallback: str = ""
+    vector: list[float] | None = hidden(None)
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether it can be searched semantically."""
+        return MEANING in self.sides and self.vector is not None
 
 
 @dataclass(frozen=True)
@@ -177,18 +186,30 @@ class NearWord(NamedTuple):
 
 @dataclass
 class SearchResponse:
-    """The results of a query, best first."""
+    """The results of a query, best first.
+
+    :param mode: how they were found: `lexical`, `dense` or `hybrid`; `notices` say why not as
+        wanted.
+    :param searched: what notes were ranked by: the query's words and those added to them.
+    :param corrections: words that no note holds, with what was searched for instead.
+    :param missing: the other words that no note holds; `near_words` are the nearest to them.
+    :param tags: that were filtered by.
+    :param route: the one of `[routes]` that the query took.
+    :param timings: the milliseconds that `transforms` took.
+    :param relaxed: whether filters that were only understood were dropped: nothing fits them.
+    """
 
     query: str
     results: list[SearchResult]
     total: int
     mode: str = SearchMode.LEXICAL.value
     notices: list[str] = field(default_factory=list)
-    searched: str = ""  # what notes were ranked by: the query's words and those added to them
-    corrections: dict[str, str] = field(default_factory=dict)  # words that no note holds
-    missing: dict[str, NearWord | None] = field(default_factory=dict)  # others, with the nearest
-    tags: list[str] = field(default_factory=list)  # that were filtered by
-    route: str = ""  # the one of `[routes]` that the query took
-    variants: list[SearchedVariant] = field(default_factory=list)
-    timings: dict[str, float] = field(default_factory=dict, compare=False)  # milliseconds
-    relaxed: bool = False  # filters that were only understood were dropped: nothing fits them
+    searched: str = hidden("")
+    corrections: dict[str, str] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
+    near_words: dict[str, NearWord] = hidden(factory=dict)
+    tags: list[str] = hidden(factory=list)
+    route: str = optional("")
+    variants: list[SearchedVariant] = optional(factory=list)
+    timings: dict[str, float] = optional(factory=dict, compare=False)
+    relaxed: bool = hidden(False)

@@ -13,7 +13,7 @@ from rag.search.components.query_analyzer import check_top_k, readable
 from rag.search.filters import check_order, ordered_results
 from rag.search.matching_line import point_at_matches
 from rag.search.pipeline import ANALYZER
-from rag.search.query import Hit, Retrieval, told
+from rag.search.query import Hit, Retrieval
 from rag.search.relaxation import Attempt, Outcome, attempts, run_attempts
 from rag.search.relevance import are_borne, excess_of, weigh
 from rag.search.results import QueryFilters, SearchMode, SearchResponse, SearchResult
@@ -156,10 +156,11 @@ def to_response(outcome: Outcome, query: str, results: list[SearchResult]) -> Se
         relaxed=attempt.relaxed and bool(results),
         searched=searched.searched,
         corrections=searched.corrections,
-        missing=outcome.missing,
+        missing=[*outcome.missing],
+        near_words={word: near for word, near in outcome.missing.items() if near},
         tags=searched.tags,
         route=searched.route,
-        variants=[told(variant) for variant in searched.variants],
+        variants=[*searched.variants],
         timings=dict(searched.timings),
     )
 

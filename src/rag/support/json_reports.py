@@ -20,10 +20,10 @@ OPTIONAL, NULLABLE, HIDDEN, INLINE = "optional", "nullable", "hidden", "inline"
 _DIGITS = 6  # of fractions
 
 
-def _marked(mark: str, default: Any = MISSING, factory: Any = MISSING) -> Any:
+def _marked(mark: str, default: Any = MISSING, factory: Any = MISSING, compare: bool = True) -> Any:
     given = {"default": default, "default_factory": factory}
     kept = {name: value for name, value in given.items() if value is not MISSING}
-    return field(metadata={_MARK: mark}, **kept)
+    return field(metadata={_MARK: mark}, compare=compare, **kept)
 
 
 # Make a field that is left out of the JSON where it has its default;

@@ -96,7 +96,8 @@ def _model(kind: type) -> type[BaseModel]:
     taken: dict[str, Any] = {}
     has_fields = is_dataclass(kind) and not hasattr(kind, "to_json")
     for name, item, mark in written_fields(kind) if has_fields else ():
-        held = eval(str(item.type), {}, _Types(sys.modules[kind.__module__]))
+        home = next(base for base in kind.__mro__ if item.name in base.__annotations__)
+        held = eval(str(item.type), {}, _Types(sys.modules[home.__module__]))
         may_lack = mark == OPTIONAL or (mark == INLINE and item.default is None)
         default: Any = Field(default_factory=lambda: None) if may_lack else ...
         if mark == INLINE:

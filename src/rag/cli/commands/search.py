@@ -97,7 +97,7 @@ def search(
         report = find(workspace, request)
     if not quiet:
         opt.warn_if_stale(report.index)
-        opt.print_corrections(report.response.corrections)
+        opt.print_corrections(report.corrections)
         if report.intent:
             from rag.cli.render.results import print_interpretation
 
@@ -118,7 +118,7 @@ def search(
     if not quiet:
         from rag.app.results import missing_words
 
-        for text in missing_words(report.response.missing):
+        for text in missing_words(report):
             say(text)
     if not results:
         if not out.as_json:

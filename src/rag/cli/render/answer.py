@@ -113,9 +113,7 @@ class AnswerPrinter:
         if self._out.as_json:
             print_report(report)
         elif self._out.names_files:
-            self._out.print_files(
-                source.file for source in self._out.printed(report.written.sources)
-            )
+            self._out.print_files(source.file for source in self._out.printed(answer.sources))
             for text in () if self._quiet else filter(None, (*answer.notices, more_notes(answer))):
                 say_notice(text)
         else:

@@ -132,7 +132,7 @@ def _text_of(result: SearchResult, report: SearchReport, full: bool) -> str:
 
     if result.context:
         return "\n".join(result.context.lines)
-    return result.content if full else excerpt(result, report.response.searched, _SNIPPET)[0]
+    return result.content if full else excerpt(result, report.searched, _SNIPPET)[0]
 
 
 def _lines(report: SearchReport, _full: bool) -> Iterator[str]:

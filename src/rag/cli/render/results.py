@@ -43,7 +43,7 @@ def print_results(report: SearchReport, full: bool = False) -> None:
                 where.append(visible(f" › {part}"), style="dim")
         where.append(_GONE if result.gone else "", style="yellow")
         print_styled(console, where, indent=4)
-        for body in _body(result, report.response.searched, full, console.width):
+        for body in _body(result, report.searched, full, console.width):
             print_styled(console, body, indent=4)
         for line in _notes(result):
             print_styled(console, visible(line), "dim", indent=4)

@@ -22,7 +22,7 @@ from rag.search.query import (
     blended_vector,
     blended_words,
 )
-from rag.search.results import SearchMode
+from rag.search.results import MEANING, WORDS, SearchMode
 from rag.search.score_fusion import Nearness, fuse, widen
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.points import Candidate, to_document
@@ -71,7 +71,8 @@ class ChunkRetriever(OverStore):
         store, limit, embedding = self.document_store, query.chunk_limit, query.embedding
         by_words, variants = query.mode != SearchMode.DENSE, query.variants
         if not by_words:
-            variants = [variant._replace(words=False) for variant in variants]
+            sides = (MEANING,)
+            variants = [replace(v, sides=sides) for v in variants if MEANING in v.sides]
         if embedding is not None and query.background is not None:
             embedding = query.background.leveled(embedding)
         lexical, near = query.lexical if by_words else _NOTHING, embedding or _NOTHING
@@ -108,7 +109,7 @@ class ChunkRetriever(OverStore):
             candidates = widen(
                 plain,
                 [c for c in beside if c.id not in found_near],
-                (wider_words, top * sum(v.weight for v in variants if v.words)),
+                (wider_words, top * sum(v.weight for v in variants if WORDS in v.sides)),
                 (wider_near, weight * sum(v.weight for v in variants if v.is_embedded)),
                 depth,
             )

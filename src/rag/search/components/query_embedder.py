@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from haystack import component
@@ -22,8 +23,8 @@ from rag.exceptions import (
 from rag.index.background import read_background
 from rag.index.embedding_space import Embedded, Space, maker, other_model, read_embedded
 from rag.search.components import SearchComponent
-from rag.search.query import HYDE_IDLE, Query, Variant
-from rag.search.results import SearchMode
+from rag.search.query import HYDE_IDLE, Query
+from rag.search.results import MEANING, SearchedVariant, SearchMode
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.support.vector_digest import has_sample, may_be_same
 
@@ -100,7 +101,7 @@ class QueryEmbedder(SearchComponent):
                 notice = error.as_notice()
             elif isinstance(error, ConnectionError):
                 notice = Standing(notice)
-        is_idle = mode == SearchMode.LEXICAL and any(not v.words for v in variants)
+        is_idle = mode == SearchMode.LEXICAL and any(v.sides == (MEANING,) for v in variants)
         embedding = {"embedding": vector, "background": background, "share": share}
         notices = notice, HYDE_IDLE if is_idle else ""
         return {"query": query.noting(*notices, mode=str(mode), variants=variants, **embedding)}
@@ -155,7 +156,7 @@ class QueryEmbedder(SearchComponent):
 
     def _embed(
         self, query: Query, text: str, mode: str, embedded: Embedded
-    ) -> tuple[list[float], Sequence[Variant], str]:
+    ) -> tuple[list[float], Sequence[SearchedVariant], str]:
         """Return the vector of a query, its variants with theirs, and a notice when some have
         none: the query can do without them.
 
@@ -173,7 +174,9 @@ class QueryEmbedder(SearchComponent):
         vector = query.embedding
         vector = vector if vector and len(vector) == space.dimension else None
         variants, dense = query.variants, mode == SearchMode.DENSE
-        wanted = [v.text for v in variants if v.meaning and (dense or reads_script(v.text))]
+        wanted = [
+            v.text for v in variants if MEANING in v.sides and (dense or reads_script(v.text))
+        ]
         texts, why = wanted if vector else [text, *wanted], ""
         try:
             vectors = self.embeddings.embed_query(texts, space.dimension) if texts else []
@@ -188,7 +191,5 @@ class QueryEmbedder(SearchComponent):
         by_text = dict(zip(wanted, vectors, strict=True))
         lacking = vectors.count(None)
         notice = f"variants without an embedding: {lacking} of {len(wanted)}{why}"
-        with_vectors = (
-            v._replace(vector=by_text.get(v.text)) if v.meaning else v for v in variants
-        )
+        with_vectors = (replace(v, vector=by_text.get(v.text)) for v in variants)
         return vector, [*with_vectors], notice if lacking else ""

@@ -15,8 +15,8 @@ from rag.config import ModelsConfig, OllamaConfig, models_config
 from rag.exceptions import ConfigError, RAGError, UsageError
 from rag.query.registry import create_transformer, needs_model, transformer_name
 from rag.search.components import SearchComponent
-from rag.search.query import HYDE, HYDE_IDLE, Query, Variant, Variants, shown, weighed
-from rag.search.results import SearchMode
+from rag.search.query import HYDE, HYDE_IDLE, Query, Variants, shown, weighed
+from rag.search.results import MEANING, WORDS, SearchedVariant, SearchMode
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.tokenizer import has_words, normalize
 
@@ -83,7 +83,7 @@ class VariantMaker:
         notices = [HYDE_IDLE] if HYDE in names and not dense else []
         names = [name for name in names if dense or name != HYDE]
         bound = [name for name in names if needs_model(name)]
-        variants: dict[tuple[str, bool], Variant] = {}
+        variants: dict[tuple[str, tuple[str, ...]], SearchedVariant] = {}
         lacking, generator = "", None  # why there is no chat model, and what mends it
         try:
             seconds = min(self.config.query_timeout, self.config.transform_timeout)
@@ -104,7 +104,7 @@ class VariantMaker:
                 made, more = _transformed(name, text, generator, left)
                 notices += more
                 for variant in made:
-                    variants.setdefault((normalize(variant.text), variant.words), variant)
+                    variants.setdefault((normalize(variant.text), variant.sides), variant)
         if lacking:
             takes = "it takes" if len(bound) == 1 else "they take"
             notices.append(
@@ -115,7 +115,7 @@ class VariantMaker:
 
 def _transformed(
     name: str, text: str, generator: Any, seconds: float
-) -> tuple[list[Variant], list[str]]:
+) -> tuple[list[SearchedVariant], list[str]]:
     """Return what one transform made of a query, but the query itself, as yet without weights; and
     what there is to tell of it."""
     from rag.query.llm import TimeoutExpired, within
@@ -132,12 +132,12 @@ def _transformed(
         same = normalize(text)
         others = [q for q in made if has_words(q.query_str) and normalize(q.query_str) != same]
         variants = [
-            Variant(
+            SearchedVariant(
                 name if len(others) == 1 else f"{name} {number}",
                 name,
                 shown(query.query_str),
                 weight=0.0,
-                words=query.metadata.get("transform") != HYDE,
+                sides=(MEANING,) if query.metadata.get("transform") == HYDE else (WORDS, MEANING),
                 fallback=str(query.metadata.get("fallback") or ""),
             )
             for number, query in enumerate(others, 1)
