@@ -29,7 +29,7 @@ def library(config) -> Iterator[Library]:
 
 def found(library: Library, query: str) -> int:
     with library.reader(is_fresh=False) as workspace:
-        return search(workspace, SearchRequest(query)).response.total
+        return search(workspace, SearchRequest(query)).total
 
 
 def test_a_new_snapshot_is_read_by_the_next_request(library, folder, refresh):
@@ -42,11 +42,11 @@ def test_a_new_snapshot_is_read_by_the_next_request(library, folder, refresh):
 
 def test_a_request_keeps_its_snapshot_to_its_end(library, folder, refresh):
     with library.reader(is_fresh=False) as workspace:
-        assert search(workspace, SearchRequest("wombat")).response.total == 1
+        assert search(workspace, SearchRequest("wombat")).total == 1
         (folder / "Old.md").unlink()
         (folder / "New.md").write_text("# Quokka\n\nA quokka smiles.\n")
         refresh(work=folder)
-        assert search(workspace, SearchRequest("wombat")).response.total == 1
+        assert search(workspace, SearchRequest("wombat")).total == 1
     assert found(library, "wombat") == 0
 
 
@@ -81,5 +81,5 @@ def test_a_fresh_reader_reads_what_was_just_written(library, folder):
     assert found(library, "wombat") == 1
     (folder / "New.md").write_text("# Quokka\n\nA quokka smiles.\n")
     with library.reader(is_fresh=True) as workspace:
-        assert search(workspace, SearchRequest("quokka")).response.total == 1
+        assert search(workspace, SearchRequest("quokka")).total == 1
     assert library.changed == 0

@@ -46,7 +46,7 @@ def store(request) -> Iterator[StoreConfig]:
 
 def found(config: RAGConfig, query: str) -> list[str]:
     with Workspace(config) as workspace:
-        results = search(workspace, SearchRequest(query, top_k=50)).response.results
+        results = search(workspace, SearchRequest(query, top_k=50)).results
     return [result.title for result in results]
 
 

@@ -206,7 +206,7 @@ class TestWhatNobodyNamed:
             run = pipeline.run({"query_analyzer": {"text": "vault:v"}})
             assert len(run["loader"]["documents"]) == 2
         with Workspace(config) as workspace:
-            assert len(find(workspace, SearchRequest("vault:v")).response.results) == 2
+            assert len(find(workspace, SearchRequest("vault:v")).results) == 2
 
     def test_a_question_draws_on_as_many_notes_as_the_settings_say(self, config):
         with open_pipeline(create_qa_pipeline, config) as pipeline:

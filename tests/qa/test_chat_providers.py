@@ -135,6 +135,6 @@ def test_it_plans(config, monkeypatch):
 def test_it_transforms_queries(config):
     with Workspace(config) as workspace:
         found = search(workspace, SearchRequest("backups", transforms=["multi-query"]))
-        assert [variant.text for variant in found.response.variants] == [ORIGINAL]
+        assert [variant.text for variant in found.variants] == [ORIGINAL]
         assert answer(workspace, AskRequest(QUESTION)).answer.model == "reciter"
         assert answer(workspace, AskRequest(QUESTION, no_model=True)).answer.quotes

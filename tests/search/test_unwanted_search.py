@@ -38,7 +38,7 @@ def workspace(index) -> Iterator[Workspace]:
     "wallets but not bitcoin",
 )
 def test_notes_with_it_are_left_out(workspace, query):
-    found = search(workspace, SearchRequest(query, plan=True)).response
+    found = search(workspace, SearchRequest(query, plan=True))
     assert [result.file_path for result in found.results] == ["b.md"]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -70,8 +69,16 @@ def search(workspace: Workspace, request: SearchRequest) -> SearchReport:
         intent=intent,
         order=request.order,
     )
-    notices += [*response.notices, *_left_out_by(workspace, filters, response, intent)]
-    response.notices = [*refreshed, *notices]
+    response.notices = [*refreshed, *notices, *response.notices]
+    is_dated = bool(filters.date_from or filters.date_to) and filters.date_field == "created"
+    if is_dated or not response.results:
+        with workspace.manifest() as manifest:
+            vaults = filters.vaults or manifest.vaults()
+            if left_out := sum(manifest.rows(_WITHOUT_DATE, vault) for vault in vaults if is_dated):
+                response.notices.append(f"left out: {plural(left_out, 'note')} without a date")
+            if not response.results:
+                query, tags = response.query, response.tags
+                response.notices += unmatched(manifest, query, filters, tags, intent, index)
     nearest = _leave_out(response, request)
     index.mark_gone(response.results)
     if nearest:
@@ -89,22 +96,6 @@ def search(workspace: Workspace, request: SearchRequest) -> SearchReport:
         intent=intent,
         nearest=nearest,
     )
-
-
-def _left_out_by(
-    workspace: Workspace, filters: QueryFilters, response: SearchResponse, intent: Intent | None
-) -> Iterator[str]:
-    """Yield which notes filters leave out that may be meant, and what of them no note has."""
-    is_dated = (filters.date_from or filters.date_to) and filters.date_field == "created"
-    if response.results and not is_dated:
-        return
-    with workspace.manifest() as manifest:
-        vaults = filters.vaults or manifest.vaults()
-        if is_dated and (count := sum(manifest.rows(_WITHOUT_DATE, vault) for vault in vaults)):
-            yield f"left out: {plural(count, 'note')} without a date"
-        if not response.results:
-            query, tags = response.query, response.tags
-            yield from unmatched(manifest, query, filters, tags, intent, workspace.state)
 
 
 def _leave_out(response: SearchResponse, request: SearchRequest) -> list[SearchResult]:

@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from haystack import Pipeline, component
+from haystack import Pipeline
 from haystack.core.errors import PipelineRuntimeError
 
 from rag.answers.follow_ups import is_small_talk, lacks_subject
@@ -22,13 +22,11 @@ from rag.exceptions import ModelError, QueryError, RAGError, StorageError
 from rag.qa.answer import Answer, AnswerStream, OnProgress, OnText
 from rag.qa.extractive_answerer import AnswerBuilder, QuotationAnswerer
 from rag.query.syntax import not_text, parse_query
-from rag.search.components.note_ranker import newest_chunks
 from rag.search.components.query_analyzer import QueryAnalyzer, check_top_k
 from rag.search.pipeline import ANALYZER, LOADER, search_with
-from rag.search.query import Query, Variants
 from rag.search.relaxation import Attempt, attempts, run_attempts
 from rag.search.results import QueryFilters, SearchResponse
-from rag.search.run import chosen, open_store, place_results, to_response
+from rag.search.run import open_store, place_results, to_response
 from rag.stores.base.document_store import BaseDocumentStore, own_store
 from rag.support.pipeline_parts import component_of, own_errors, takes
 from rag.text.messages import brief
@@ -37,56 +35,6 @@ if TYPE_CHECKING:
     from rag.qa.written_answer import Written
     from rag.query.note_questions import NoteQuestion
     from rag.search.planned_query import Intent
-
-
-@component
-class QuestionAnalyzer(QueryAnalyzer):
-    """Read a question with the index at hand.
-
-    :param document_store: the index that is searched.
-    :param top_k: how many notes the answer may draw on.
-    :param mode: `auto`, `lexical`, `dense` or `hybrid`.
-    """
-
-    @component.output_types(query=Query)
-    def run(  # type: ignore[override]
-        self,
-        text: str,
-        filters: QueryFilters | dict[str, Any] | None = None,
-        top_k: int | None = None,
-        mode: str | None = None,
-        keep_mode: bool = False,
-        variants: Variants | None = None,
-        rerank: str = "",
-        lists: bool = False,
-        question: str = "",
-        relaxed: bool = False,
-    ) -> dict[str, Any]:
-        """Return the `query`.
-
-        :param lists: answer from the newest notes that the filters select.
-        :param question: what is asked, where `text` is only what to search for.
-        :param relaxed: whether other notes than those that were asked for may be listed.
-
-        The other parameters and the errors are those of `QueryAnalyzer`.
-        """
-        if not isinstance(question, str):
-            raise not_text("question", question)
-        query = self.read(text, filters, top_k, mode, lists)
-        question = question or query.text
-        query = replace(
-            query,
-            keep_mode=keep_mode,
-            variants=variants or (),
-            rerank=rerank,
-            question=question,
-            quoted=question if lists else query.meant,
-            quotes_all=lists and not relaxed,
-        )
-        if lists:
-            newest = newest_chunks(self.document_store, query, query.top_k)
-            query = replace(query, matched=[chunk.note for chunk in newest])
-        return {"query": query}
 
 
 PROMPT, GENERATOR, CHECKER = "prompt_builder", "chat_generator", "answer_checker"
@@ -133,7 +81,7 @@ def create_qa_pipeline(
     searching = replace(config, search=replace(config.search, transforms=names))
     if model:
         searching = chat.with_model(searching, model)
-    analyzer = QuestionAnalyzer(store, config.ask.top_k, config.search.mode)
+    analyzer = QueryAnalyzer(store, config.ask.top_k, config.search.mode, answers=True)
     pipeline = search_with(analyzer, searching, transforms)
     pipeline.add_component("answerer", QuotationAnswerer(store, config.ask.max_quotes))
     pipeline.connect(f"{LOADER}.retrieval", "answerer.retrieval")
@@ -224,6 +172,11 @@ def ask(
     if top_k is not None:
         check_top_k(top_k)
     store, generator = open_store(pipeline, ANSWER), component_of(pipeline, GENERATOR)
+    analyzer: Any = pipeline.get_component(ANALYZER)
+    shown, mode = (
+        analyzer.top_k if top_k is None else top_k,
+        analyzer.mode if mode is None else mode,
+    )
     if is_small_talk(question):
         return Answer(notice(question, "small_talk"), [], 0.0)
     if lacks_subject(question):
@@ -232,12 +185,10 @@ def ask(
     if about is not None:
         from rag.qa.note_questions import answer_about_notes  # most questions do without it
 
-        shown = chosen(pipeline, top_k, None)[0]
         with store.pinned(), own_errors(QueryError, "the search failed"):
             return answer_about_notes(store, question, about, filters, intent, top_k, shown)
     asked_for = kind_of(question)
     may_list = top_k is None and asked_for == Asked.WHICH
-    top_k, mode = chosen(pipeline, top_k, mode)
     started = time.monotonic()
     remembered, forgotten = _remembered(memory if generator else None)
     stream = AnswerStream(on_text, on_thinking, on_progress, on_piece)
@@ -246,17 +197,17 @@ def ask(
             from rag.qa.note_questions import count_stated  # few questions count
 
             chosen_by = intent.filters if intent else filters
-            if counted := count_stated(store, question, chosen_by or QueryFilters(), top_k):
+            if counted := count_stated(store, question, chosen_by or QueryFilters(), shown):
                 return counted
         if may_list and (manifest := store.manifest()):
             words = Question(question, store.frequencies().idf).weights
             stated = manifest.catalogue.stated_in(question.lower(), words)
-            top_k = max(top_k, _MOST_LISTED) if sum(n for *_, n in stated) > 1 else top_k
+            shown = max(shown, _MOST_LISTED) if sum(n for *_, n in stated) > 1 else shown
         writing = _writing(pipeline, remembered, stream)
 
         def run(attempt: Attempt) -> dict[str, Any]:
             asked = parse_query(question).text if intent else ""
-            given = {**attempt.inputs, "top_k": top_k, "question": asked}
+            given = {**attempt.inputs, "top_k": shown, "question": asked}
             return _run(
                 pipeline, {ANALYZER: {**given, "relaxed": attempt.relaxed}, **writing}, stream
             )

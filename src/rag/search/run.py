@@ -58,9 +58,10 @@ def search(
     :raises ConnectionError: when `mode` needs an embedding of the query and there is none.
     """
     check_top_k(top_k)
-    store, (top_k, mode) = open_store(pipeline), chosen(pipeline, top_k, mode)
-    if order:
-        check_order(order)
+    check_order(order)
+    store = open_store(pipeline)
+    analyzer: Any = pipeline.get_component(ANALYZER)
+    mode = analyzer.mode if mode is None else mode
     filters = None if filters == QueryFilters() else filters
     lists = isinstance(query, str) and not query.strip() and filters is not None
     given = {"top_k": top_k, "chunks": chunks, "order": order}
@@ -114,13 +115,6 @@ def place_results(
     for result, finder in zip(response.results, finders, strict=True):
         result.found_by = finder.by
     return finders
-
-
-def chosen(pipeline: Pipeline, top_k: int | None, mode: str | None) -> tuple[int, str]:
-    """Return how many results are wanted and how they are searched: where nobody said so, as the
-    settings of the pipeline say."""
-    analyzer: Any = pipeline.get_component(ANALYZER)
-    return analyzer.top_k if top_k is None else top_k, analyzer.mode if mode is None else mode
 
 
 def open_store(pipeline: Pipeline, *needed: str) -> BaseDocumentStore:

@@ -61,7 +61,7 @@ def index(config: RAGConfig, notes: Path) -> None:
 
 def scores(config: RAGConfig, query: str) -> dict[str, float]:
     with Workspace(config) as workspace:
-        found = search(workspace, SearchRequest(query, top_k=20)).response.results
+        found = search(workspace, SearchRequest(query, top_k=20)).results
     return {result.title: result.score for result in found}
 
 

@@ -13,8 +13,9 @@ from haystack import component
 from rag.exceptions import IndexUnavailableError, QueryError
 from rag.index.manifest import Manifest
 from rag.index.snapshots import NO_INDEX, NO_INDEX_HINT
-from rag.query.syntax import ParsedQuery, bounded, named_properties, parse_query
+from rag.query.syntax import ParsedQuery, bounded, named_properties, not_text, parse_query
 from rag.search.components import SearchComponent
+from rag.search.components.note_ranker import newest_chunks
 from rag.search.exact_words import full_score
 from rag.search.filters import Filter, all_of
 from rag.search.query import Query, Variants
@@ -164,7 +165,8 @@ def understand(
     :raises UsageError: for a vault that the index does not hold.
     """
     manifest = store.manifest()
-    parsed = parse_query(bounded(query), known_properties(manifest, query))
+    query = bounded(query)
+    parsed = parse_query(query, known_properties(manifest, query))
     is_empty = not (parsed.text or parsed.has_conditions)
     if is_empty and not lists:
         raise QueryError("the query is empty", hint='Say what to look for: `rag search "words"`')
@@ -213,22 +215,23 @@ def understand(
 
 def known_properties(manifest: Manifest | None, query: str) -> list[str]:
     """Return the names in a query that are those of properties of the notes."""
-    if manifest is None or not isinstance(query, str) or not {":", "："} & {*query}:
+    if manifest is None:
         return []
     return [name for name in named_properties(query) if manifest.catalogue.has_field(name)]
 
 
 @component
 class QueryAnalyzer(SearchComponent):
-    """Read a query with the index at hand.
+    """Read a query, or a question, with the index at hand.
 
     :param document_store: the index that is searched.
-    :param top_k: how many results.
+    :param top_k: how many results, or how many notes the answer may draw on.
     :param mode: `auto`, `lexical`, `dense` or `hybrid`.
     :param depth: how many results are loaded at least, for a reranker to choose from.
+    :param answers: read a question: a list of notes is then one to answer from.
     """
 
-    kept = ("document_store", "top_k", "mode", "depth")
+    kept = ("document_store", "top_k", "mode", "depth", "answers")
 
     def __init__(
         self,
@@ -236,8 +239,9 @@ class QueryAnalyzer(SearchComponent):
         top_k: int = 5,
         mode: str = SearchMode.AUTO,
         depth: int = 0,
+        answers: bool = False,
     ) -> None:
-        self.document_store = document_store
+        self.document_store, self.answers = document_store, answers
         self.top_k, self.mode, self.depth = top_k, check_mode(mode), depth
 
     @component.output_types(query=Query)
@@ -253,6 +257,8 @@ class QueryAnalyzer(SearchComponent):
         rerank: str = "",
         lists: bool = False,
         order: str = "",
+        question: str = "",
+        relaxed: bool = False,
     ) -> dict[str, Query]:
         """Return the `query`.
 
@@ -262,28 +268,15 @@ class QueryAnalyzer(SearchComponent):
         :param text: plain words, or the syntax of `rag.query.syntax`.
         :param filters: of the library, or as Haystack writes them.
         :param rerank: what a reranker orders by; without it the query.
+        :param question: what is asked, where `text` is only what to search for.
+        :param relaxed: whether other notes than those that were asked for may be listed.
         :raises QueryError: when the query is empty or no text, `top_k` is below 1, there is no such
             mode, or filters are neither.
         :raises UsageError: for a vault that the index does not hold.
         :raises IndexUnavailableError: when there is no index.
         """
-        query = self.read(text, filters, top_k, mode, lists)
-        if not query.text:
-            how: dict[str, Any] = {"mode": str(SearchMode.LEXICAL), "unranked": True}
-        else:
-            how = {"chunks": chunks, "keep_mode": keep_mode, "depth": self.depth}
-            how |= {"variants": variants or (), "rerank": rerank}
-        return {"query": replace(query, order=order, **how)}
-
-    def read(
-        self,
-        text: str,
-        filters: QueryFilters | dict[str, Any] | None,
-        top_k: int | None,
-        mode: str | None,
-        lists: bool,
-    ) -> Query:
-        """Return the query without what a search wants besides."""
+        if not isinstance(question, str):
+            raise not_text("question", question)
         if not isinstance(filters, QueryFilters | dict | None):
             kind = type(filters).__name__
             raise QueryError(f"filters must be QueryFilters or a dict, not of type {kind}")
@@ -292,9 +285,25 @@ class QueryAnalyzer(SearchComponent):
         given = filters if isinstance(filters, dict) else None
         ours = filters if isinstance(filters, QueryFilters) else None
         query = understand(readable(self.document_store), text, ours, lists)
-        named = [] if mode == SearchMode.DENSE else query.named
-        where = all_of([query.filters, given]) if given else query.filters
-        return replace(query, filters=where, named=named, top_k=top_k, mode=mode)
+        query = replace(
+            query,
+            filters=all_of([query.filters, given]) if given else query.filters,
+            named=[] if mode == SearchMode.DENSE else query.named,
+            top_k=top_k,
+            mode=mode,
+            order=order,
+        )
+        if not (query.text or self.answers):
+            return {"query": replace(query, mode=str(SearchMode.LEXICAL), unranked=True)}
+        how: dict[str, Any] = {"keep_mode": keep_mode, "variants": variants or (), "rerank": rerank}
+        if not self.answers:
+            return {"query": replace(query, chunks=chunks, depth=self.depth, **how)}
+        question = question or query.text
+        how |= {"question": question, "quoted": question if lists else query.meant}
+        if lists:
+            newest = newest_chunks(self.document_store, query, top_k)
+            how |= {"matched": [chunk.note for chunk in newest], "quotes_all": not relaxed}
+        return {"query": replace(query, **how)}
 
 
 def check_mode(mode: str) -> str:
