@@ -315,7 +315,8 @@ def source_clauses(label: str, text: str) -> list[Clause]:
     title = _terms(words_of(cleaned(label)))
     soft, head = title, list[str]()
     clauses: list[Clause] = []
-    sentences = [*_sentences(text), ""]
+    spans = sentence_spans(text)
+    sentences = [*filter(None, (text[start:end].strip() for start, end in spans)), ""]
     for number, (sentence, after) in enumerate(pairwise(sentences)):
         row = _ROW.match(sentence)
         if not row:
@@ -330,12 +331,6 @@ def source_clauses(label: str, text: str) -> list[Clause]:
             else:
                 clauses += _row(cells, head, number, soft)
     return clauses
-
-
-def _sentences(text: str) -> Iterator[str]:
-    for start, end in sentence_spans(text):
-        if sentence := text[start:end].strip():
-            yield sentence
 
 
 def _row(cells: list[str], head: list[str], number: int, soft: frozenset[str]) -> Iterator[Clause]:
@@ -366,7 +361,9 @@ def _parts(text: str) -> list[str]:
     for start, end in pairwise(cuts):
         part = waiting + text[start:end]
         waiting = ""
-        if _stands_alone(part):
+        count = len(words_of(without_stance(part)))
+        is_telling = count == 1 and (stance(part).negative or part[-1:] in "、が")
+        if count > 1 or is_telling or quantities(part):
             parts.append(part)
         elif end < len(text):
             waiting = part
@@ -375,13 +372,6 @@ def _parts(text: str) -> list[str]:
         else:
             parts.append(part)
     return parts
-
-
-def _stands_alone(part: str) -> bool:
-    if quantities(part):
-        return True
-    count = len(words_of(without_stance(part)))
-    return count > 1 or (count == 1 and (stance(part).negative or part[-1:] in "、が"))
 
 
 def _clause(
@@ -427,10 +417,13 @@ def count_swapped(claim: str, stands: str) -> int:
     Both are in normal form: "A rather than B" and "B rather than A" have one.
     """
     count = 0
-    for far in _FAR:
-        mine, theirs = far.search(claim), far.search(stands)
-        if mine and theirs:
-            count += _are_swapped(mine, theirs, claim, stands)
+    claimed, stated = (_terms(words_of(text)) for text in (claim, stands))
+    for pattern in _FAR:
+        matches = [match for text in (claim, stands) if (match := pattern.search(text))]
+        if len(matches) == 2:
+            mine, theirs = (_terms(words_of((m["after"] or m["before"]).strip())) for m in matches)
+            # What is on the far side in one stands on the near side in the other.
+            count += bool(mine & stated and theirs & claimed and not mine & theirs)
     return count
 
 
@@ -438,20 +431,6 @@ def former_quantities(sentence: str) -> tuple[Quantity, ...]:
     """Return the quantities that a sentence in normal form says were changed to others."""
     changed = _CHANGED.search(sentence)
     return quantities(changed["old"] or changed["before"]) if changed else ()
-
-
-def _are_swapped(mine: re.Match[str], theirs: re.Match[str], claim: str, stands: str) -> bool:
-    """Return whether what is on the far side in one stands on the near side in the other."""
-    my_far, their_far = (_far_terms(match) for match in (mine, theirs))
-    if not my_far or not their_far or my_far & their_far:
-        return False
-    mine_all, theirs_all = (frozenset().union(*words_of(text)) for text in (claim, stands))
-    return bool(my_far & theirs_all) and bool(their_far & mine_all)
-
-
-def _far_terms(match: re.Match[str]) -> frozenset[str]:
-    words = words_of((match["after"] or match["before"]).strip())
-    return frozenset().union(*words)
 
 
 # -- sources and citations ---------------------------------------------------------------

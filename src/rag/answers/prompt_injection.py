@@ -298,7 +298,13 @@ def without_instructions(text: str, mark: str) -> tuple[str, int]:
         if first is None:
             continue
         lines = paragraphs[at].split("\n")
-        kept = [*lines[:first], *_sentences_before(lines[first], suspected)]
+        kept, line, end = lines[:first], lines[first], 0
+        for start, stop in sentence_spans(line):
+            is_said = _SAY.search(legible(line[start:stop]))
+            if is_said or _first(line[:stop], suspected) is not None:
+                break
+            end = stop
+        kept += [line[:end].rstrip()] if end else []
         fence = lines[-1:] if re.match(r"\s*(?:```|~~~)", lines[-1]) and first < len(lines) else []
         paragraphs[at] = "\n".join([*kept, mark, *fence])
         count += 1
@@ -312,16 +318,6 @@ def clean_name(name: str, mark: str) -> tuple[str, int]:
     """
     text, count = without_instructions(without_controls(name), mark)
     return " ".join(text.splitlines()), count
-
-
-def _sentences_before(line: str, suspected: Sequence[re.Pattern[str]]) -> list[str]:
-    """Return the sentences of a line before those that instruct, as one; none if there are none."""
-    end = 0
-    for start, stop in sentence_spans(line):
-        if _SAY.search(legible(line[start:stop])) or _first(line[:stop], suspected) is not None:
-            break
-        end = stop
-    return [line[:end].rstrip()] if end else []
 
 
 def _first(paragraph: str, suspected: Sequence[re.Pattern[str]]) -> int | None:

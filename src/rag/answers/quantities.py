@@ -161,7 +161,9 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     read: list[Quantity] = []
     for match in _PATTERN.finditer(text):
         start, end = match.span()
-        bound = _bound(text, start, end)
+        before, after = text[max(0, start - 24) : start], text[end : end + 12]
+        bound = int(bool(_MIN.search(before) or _MIN_AFTER.match(after)))
+        bound = -1 if _MAX.search(before) or _MAX_AFTER.match(after) else bound
         for value, dimension, written in _read(match):
             loose = bool(match["words"] or match["kanji"]) and written <= 2 and not dimension
             read.append(Quantity(value, dimension, written, start, end, bound, loose))
@@ -180,13 +182,6 @@ def without_quantities(text: str) -> str:
 def read_quantities(text: str) -> tuple[Quantity, ...]:
     """Return the quantities of any text."""
     return quantities(cleaned(text))
-
-
-def _bound(text: str, start: int, end: int) -> int:
-    before, after = text[max(0, start - 24) : start], text[end : end + 12]
-    if _MAX.search(before) or _MAX_AFTER.match(after):
-        return -1
-    return 1 if _MIN.search(before) or _MIN_AFTER.match(after) else 0
 
 
 def _read(match: re.Match[str]) -> Iterator[tuple[float, str, float]]:

@@ -167,22 +167,20 @@ def sentence_ends(text: str) -> list[int]:
         following = space.end() if space else behind
         if not text[following : following + 1].strip():
             break  # what follows may change it; a line end belongs to the sentence before it
-        if _may_be_cited(text[following : following + _LONGEST_CITATION]):
-            break
+        rest = text[following : following + _LONGEST_CITATION]
+        if rest[0] in "\\[［【" and len(rest) < _LONGEST_CITATION and not _BRACKET.search(rest):
+            break  # a bracket that may become a citation
         marks.update(_MARKS.findall(text, counted, stop.end()))
         counted = stop.end()
         start = ends[-1] if ends else 0
         if is_undecided(text, start, stop.end()):
             break
-        if _is_end(text, start, stop, behind) and not _is_open(marks):
+        nested = sum(marks[mark] for mark in _OPENING) - sum(marks[mark] for mark in _CLOSING)
+        is_open = nested > 0 or marks['"'] % 2 == 1 or marks["`"] % 2 == 1
+        if _is_end(text, start, stop, behind) and not is_open:
             ends.append(following)
             marks.clear()
     return ends
-
-
-def _may_be_cited(rest: str) -> bool:
-    """Return whether a text begins with a bracket that may become a citation."""
-    return rest[0] in "\\[［【" and len(rest) < _LONGEST_CITATION and not _BRACKET.search(rest)
 
 
 def _is_end(text: str, start: int, stop: re.Match[str], behind: int) -> bool:
@@ -191,12 +189,6 @@ def _is_end(text: str, start: int, stop: re.Match[str], behind: int) -> bool:
             return False  # 3.5, rag.toml
         return stop[0] != "." or not goes_on(text, start, stop.end())
     return not (stop[0][-1] in "」』" and _HIRAGANA.match(text, behind))  # 「…。」と書いた
-
-
-def _is_open(marks: Counter[str]) -> bool:
-    """Return whether a quotation or code has begun and not ended."""
-    nested = sum(marks[mark] for mark in _OPENING) - sum(marks[mark] for mark in _CLOSING)
-    return nested > 0 or marks['"'] % 2 == 1 or marks["`"] % 2 == 1
 
 
 _MIN_CITED_SHARE = 0.3  # of a sentence's words, in each of several sources that it names
@@ -389,7 +381,8 @@ class Verifier:
         body = outside_code(lambda part: self._renumber(part, supported), body)
         if not body.strip():
             return ""
-        if plain or (not cited and self._is_structural(kind, bare)):
+        is_head = kind == HEADING or (kind == ROW and self._rows == 1)
+        if plain or (not cited and (is_head or bare.rstrip("*_ ").endswith((":", "：")))):
             return text[:start] + body + tail
         shown = tuple(self._number(n) for n in cited)
         if not cited:
@@ -447,11 +440,6 @@ class Verifier:
         wide = sum(char > "\u2e80" for char in quotation)
         is_long = wide >= _MIN_CHARACTERS or len(quotation.split()) >= _MIN_WORDS
         return holders if holders or not is_long else None
-
-    def _is_structural(self, kind: str, text: str) -> bool:
-        """Return whether a text leads to what comes: a heading, the head of a table, "Steps:"."""
-        head = kind == ROW and self._rows == 1
-        return kind == HEADING or head or text.rstrip("*_ ").endswith((":", "："))
 
     def _cited(self, body: str) -> tuple[list[int], list[str]]:
         cited: list[int] = []

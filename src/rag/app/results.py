@@ -162,42 +162,17 @@ def unmatched(
 
     :param tags: all that filter.
     """
-    yield from _unknown_tags(tags, intent, state)
-    yield from _unknown_paths(manifest, filters)
-    yield from _unknown_properties(manifest, query, filters)
-
-
-def _unknown_tags(tags: list[str], intent: Intent | None, state: IndexState) -> Iterator[str]:
-    """Yield which of the tags no note has, as far as `missing_names` does not."""
-    named = {name.words for name in intent.plan.out_of_scope} if intent else {}
-    return _near_tags([tag for tag in tags if tag not in named], state)
-
-
-def _near_tags(tags: list[str], state: IndexState) -> Iterator[str]:
-    from rag.vault import normalize_tags
-
-    for name in (next(iter(normalize_tags([tag])), "") for tag in tags):
-        if name not in state.tags:
-            yield f"no note has the tag #{name}" + _near(name, state.tags, mark="#")
-
-
-def _unknown_paths(manifest: Manifest, filters: QueryFilters) -> Iterator[str]:
-    """Yield which of the patterns that filter match no note's path."""
-    from rag.search.understanding.query_conditions import Places
-
-    places = Places(manifest)
-    for glob in filters.paths or []:
-        if not glob.startswith("!") and not places.at_paths([glob]):
-            yield f"no note has a path that matches {brief(glob)!r}"
-
-
-def _unknown_properties(manifest: Manifest, query: str, filters: QueryFilters) -> Iterator[str]:
-    """Yield which properties, or values of one, no note has that a query or filters want."""
     from rag.query.syntax import parse_query
     from rag.query.values import is_comparison, value_test
     from rag.search.components.query_analyzer import known_properties
+    from rag.search.understanding.query_conditions import Places
 
-    catalogue = manifest.catalogue
+    named = {name.words for name in intent.plan.out_of_scope} if intent else {}
+    yield from _near_tags([tag for tag in tags if tag not in named], state)
+    places, catalogue = Places(manifest), manifest.catalogue
+    for glob in filters.paths or []:
+        if not glob.startswith("!") and not places.at_paths([glob]):
+            yield f"no note has a path that matches {brief(glob)!r}"
     typed = parse_query(query, known_properties(manifest, query)).properties
     wanted = [*(filters.values or {}).items()]
     for name, value in [*wanted, *((term.field, term.value) for term in typed if not term.negated)]:
@@ -210,6 +185,14 @@ def _unknown_properties(manifest: Manifest, query: str, filters: QueryFilters) -
             values = catalogue.values(name, _MOST_VALUES)
             near = _near(None if is_comparison(value) else value, values, 0.5)
             yield f"no note has the {brief(name)} {brief(value)!r}{near}"
+
+
+def _near_tags(tags: list[str], state: IndexState) -> Iterator[str]:
+    from rag.vault import normalize_tags
+
+    for name in (next(iter(normalize_tags([tag])), "") for tag in tags):
+        if name not in state.tags:
+            yield f"no note has the tag #{name}" + _near(name, state.tags, mark="#")
 
 
 def _near(name: str | None, among: Iterable[str], least: float = 0.6, mark: str = "") -> str:

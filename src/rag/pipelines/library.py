@@ -16,7 +16,7 @@ from rag.index.vault_registry import configured_vaults
 from rag.indexing.changes import preview
 from rag.indexing.note_reader import NoteReader, chunk_meta, cut_note, is_wanted
 from rag.indexing.pipeline import VECTORS
-from rag.indexing.reports import Document, DocumentMeta, IndexingResult, VaultReport
+from rag.indexing.reports import Document, DocumentMeta, IndexingResult
 from rag.indexing.run import IndexRun
 from rag.support.pipeline_parts import component_of, store_of
 from rag.vault import Note, note_id, read_note, scan_folder
@@ -166,7 +166,11 @@ def _index(
         try:
             for name, root in vaults.items():
                 results[name] = IndexingResult(0, 0, 0)
-                results[name] = _to_result(run.index_vault(name, root))
+                report = run.index_vault(name, root)
+                errors = [f"{path}: {why}" for path, why in report.failed.items()]
+                errors += [report.problem] if report.problem else []
+                written = report.added + report.changed
+                results[name] = IndexingResult(report.total, written, report.chunks_written, errors)
             run.publish()
             if models := getattr(component_of(pipeline, VECTORS), "config", None):
                 from rag.indexing.chunk_embedding import embed_chunks
@@ -177,12 +181,3 @@ def _index(
             for result in results.values():
                 result.errors.append(str(error))
     return results
-
-
-def _to_result(report: VaultReport) -> IndexingResult:
-    errors = [f"{path}: {why}" for path, why in report.failed.items()]
-    if report.problem:
-        errors.append(report.problem)
-    return IndexingResult(
-        report.total, report.added + report.changed, report.chunks_written, errors
-    )

@@ -144,8 +144,13 @@ class Conversation:
         """Return a question that goes on from one about the notes themselves; empty if it does
         not."""
         for turn in reversed(self.session.turns[-_LOOKS_BACK:]):
-            if may_ask_of_notes(turn.asked) and (follow_up := _after(turn, question)):
-                return follow_up
+            if may_ask_of_notes(turn.asked):
+                from rag.qa.note_questions import day_in  # most questions do without them
+                from rag.query.note_questions import followed_up
+
+                day = day_in(turn.answer, at_the_start=True)
+                if follow_up := followed_up(question, turn.asked, day):
+                    return follow_up
             goes_on = turn.asked != turn.question
             if not (goes_on or is_small_talk(turn.question)):
                 break
@@ -176,15 +181,6 @@ def _rewritten(generator: Any, question: str, turns: list[ConversationTurn]) -> 
         asked = [ChatMessage.from_system(prompt.system), ChatMessage.from_user(prompt.user)]
         reply = generator.run(messages=asked)["replies"][0].text or ""
     return next(iter(texts_in(reply, 1, without=prompt.code)), "")
-
-
-def _after(turn: Turn, question: str) -> str:
-    """Return a question that goes on from a turn about the notes themselves; empty if it does
-    not."""
-    from rag.qa.note_questions import day_in  # most questions do without them
-    from rag.query.note_questions import followed_up
-
-    return followed_up(question, turn.asked, day_in(turn.answer, at_the_start=True))
 
 
 def _turn(question: str, asked: str, answer: Answer) -> Turn:

@@ -32,7 +32,7 @@ from rag.support.pipeline_parts import component_of, own_errors, takes
 from rag.text.messages import brief
 
 if TYPE_CHECKING:
-    from rag.qa.written_answer import Written
+    from rag.qa.prompt_builder import Written
     from rag.query.note_questions import NoteQuestion
     from rag.search.planned_query import Intent
 
@@ -262,19 +262,16 @@ def _run(pipeline: Pipeline, inputs: dict[str, Any], stream: AnswerStream) -> di
     except PipelineRuntimeError as error:
         if error.component_name != GENERATOR or stream.raised:
             raise
-        without = {**inputs[PROMPT], "failure": _failure(pipeline, error)}
+        failure = error.__cause__ or error
+        if not isinstance(failure, RAGError):
+            from rag.query.llm import name_of  # answers do without its imports
+
+            why = brief(f"{type(failure).__name__}: {failure}")
+            name = name_of(component_of(pipeline, GENERATOR))
+            failure = ModelError(f"{name} failed", details=why)
+        without = {**inputs[PROMPT], "failure": failure}
         outputs = pipeline.run({**inputs, PROMPT: without}, include_outputs_from={LOADER, CHECKER})
     return outputs
-
-
-def _failure(pipeline: Pipeline, error: PipelineRuntimeError) -> RAGError:
-    cause = error.__cause__ or error
-    if isinstance(cause, RAGError):
-        return cause
-    from rag.query.llm import name_of  # answers do without its imports
-
-    why = brief(f"{type(cause).__name__}: {cause}")
-    return ModelError(f"{name_of(component_of(pipeline, GENERATOR))} failed", details=why)
 
 
 def _timed(answer: Answer, response: SearchResponse, seconds: float) -> Answer:

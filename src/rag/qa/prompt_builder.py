@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from haystack import component
@@ -12,17 +12,18 @@ from haystack.components.builders import PromptBuilder
 from haystack.dataclasses import ChatMessage, Document
 
 from rag.answers import prompt_texts as words
-from rag.answers.claims import Evidence
+from rag.answers.agreement import Verification
 from rag.answers.notices import marks_for
 from rag.answers.prompt_injection import clean_name
 from rag.answers.prompt_texts import Source
 from rag.clients.factory import chat_provider
+from rag.clients.protocols import Response
 from rag.config import ModelsConfig, OllamaConfig, complete, models_config
 from rag.context.formatters import role_of
 from rag.context.models import ContextItem, Items, SourceType
 from rag.context.steps import find_step
 from rag.exceptions import RAGError, UsageError
-from rag.qa.answer import AnswerStream
+from rag.qa.answer import AnswerStream, HopelessError
 from rag.qa.prompt import Prompt, build_prompt, load_neighbours, no_room, rank_of
 from rag.search.components import SearchComponent
 from rag.search.query import Retrieval
@@ -94,13 +95,18 @@ def _wrong(what: str, error: Exception) -> UsageError:
 
 
 @dataclass
-class AnswerPrompt(NotCopied):
-    """What the answer checker is to know of a prompt.
+class Written(NotCopied):
+    """A question on its way to a model, and what the model wrote: the prompt builder makes it, and
+    the answer checker completes it.
 
-    :param began: when the first of its forms was begun, by the monotonic clock.
-    :param documents: those that it was to be made from.
+    :param began: when the first form of its prompt was begun, by the monotonic clock.
+    :param documents: those that the prompt was to be made from.
     :param built: the prompt; `None` when there is none.
-    :param failure: why there is none, or why it is not sent.
+    :param failure: why there is no prompt, no answer, or not all of it; a `HopelessError` where the
+        program ended it, since nothing of it was borne out.
+    :param is_sent: whether the model was asked.
+    :param interrupted: Ctrl-C ended it.
+    :param notices: what the reader should know of how it was made.
     """
 
     question: str
@@ -108,11 +114,39 @@ class AnswerPrompt(NotCopied):
     documents: list[Document]
     built: Prompt | None = None
     failure: RAGError | None = None
+    is_sent: bool = False
+    model: str = ""
+    verification: Verification = field(default_factory=Verification)
+    response: Response = field(default_factory=Response)
+    interrupted: bool = False
+    notices: list[str] = field(default_factory=list)
 
     @property
-    def window(self) -> list[Evidence]:
-        """The sources in the prompt, in the order of their numbers."""
-        return [source.evidence() for source in self.built.sources] if self.built else []
+    def is_shown(self) -> bool:
+        """Whether there is something to show of it."""
+        return self.verification.believed or self.verification.unverified
+
+    @property
+    def finish_reason(self) -> str:
+        """How it ended: as the model says, or `interrupted`, `stopped`, `error`."""
+        if self.interrupted:
+            return "interrupted"
+        if self.failure:
+            return "stopped" if isinstance(self.failure, HopelessError) else "error"
+        return self.response.finish_reason or ("length" if self.response.text else "")
+
+    def begin(self, stream: AnswerStream) -> None:
+        """Let a listener verify what is written by the sources of the prompt."""
+        assert self.built
+        window = [source.evidence() for source in self.built.sources]
+        stream.begin(window, self.question, self.built.numbered)
+
+
+_MESSAGES = {
+    "system": ChatMessage.from_system,
+    "assistant": ChatMessage.from_assistant,
+    "user": ChatMessage.from_user,
+}
 
 
 @component
@@ -148,13 +182,13 @@ class AnswerPromptBuilder(SearchComponent):
         self._template = None if template is None else PromptTemplate(template)
         self._known_window = window
 
-    @component.output_types(messages=list[ChatMessage], prompt=AnswerPrompt)
+    @component.output_types(messages=list[ChatMessage], prompt=Written)
     def run(
         self,
         retrieval: Retrieval | None = None,
         remembered: list[ContextItem] | None = None,
         stream: AnswerStream | None = None,
-        too_long: AnswerPrompt | None = None,
+        too_long: Written | None = None,
         failure: RAGError | None = None,
     ) -> dict[str, Any]:
         """Return the `messages` for a chat generator, and the `prompt` for the answer checker;
@@ -167,13 +201,11 @@ class AnswerPromptBuilder(SearchComponent):
             It stands for the retrieval, and is made without neighbours.
         :param failure: why the generator, which was asked before, is not to be asked again.
         """
+        prompt = Written("", time.monotonic(), [], failure=failure)
         if too_long:
-            prompt = AnswerPrompt(too_long.question, too_long.began, too_long.documents)
+            prompt = Written(too_long.question, too_long.began, too_long.documents)
         elif retrieval:
-            question, documents = retrieval.query.question, retrieval.documents
-            prompt = AnswerPrompt(question, time.monotonic(), documents, failure=failure)
-        else:
-            prompt = AnswerPrompt("", time.monotonic(), [])
+            prompt.question, prompt.documents = retrieval.query.question, retrieval.documents
         if prompt.documents:
             try:
                 before = too_long.built if too_long else None
@@ -183,11 +215,14 @@ class AnswerPromptBuilder(SearchComponent):
         if prompt.failure or not prompt.built:
             return {"prompt": prompt}
         if stream:
-            stream.begin(prompt.window, prompt.question, prompt.built.numbered)
-        return {"prompt": prompt, "messages": [_message(m) for m in prompt.built.messages]}
+            prompt.begin(stream)
+        return {
+            "prompt": prompt,
+            "messages": [_MESSAGES[m["role"]](m["content"]) for m in prompt.built.messages],
+        }
 
     def _built(
-        self, prompt: AnswerPrompt, remembered: Sequence[ContextItem], too_long: Prompt | None
+        self, prompt: Written, remembered: Sequence[ContextItem], too_long: Prompt | None
     ) -> Prompt:
         question, documents = prompt.question, prompt.documents
         if not self._known_window:
@@ -212,11 +247,6 @@ class AnswerPromptBuilder(SearchComponent):
             if len(built.ranks) < 2:
                 raise no_room()
             too_long = built
-
-
-def _message(given: Mapping[str, str]) -> ChatMessage:
-    make = {"system": ChatMessage.from_system, "assistant": ChatMessage.from_assistant}
-    return make.get(given["role"], ChatMessage.from_user)(given["content"])
 
 
 def source_of(document: Document) -> Source:

@@ -2,62 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
 from haystack import component
 from haystack.dataclasses import ChatMessage
 
-from rag.answers.agreement import Verification
 from rag.answers.notices import SOME_MODEL, notice
 from rag.clients.protocols import FAILURE, INTERRUPTED, NO_REASONING, RESPONSE, Response
-from rag.exceptions import ConnectionError, RAGError, Standing, TooLongError, UnfinishedError
-from rag.qa.answer import Answer, AnswerStream, Citation, HopelessError
+from rag.exceptions import ConnectionError, Standing, TooLongError, UnfinishedError
+from rag.qa.answer import Answer, AnswerStream, Citation
 from rag.qa.extractive_answerer import OUTPUTS, AnswerBuilder, Quotations
 from rag.qa.prompt import Prompt
-from rag.qa.prompt_builder import AnswerPrompt
+from rag.qa.prompt_builder import Written
 from rag.search.results import SearchResult
-from rag.stores.base.points import NotCopied
 
 # What generators call an answer that lacks its end; each has its own names for a whole one.
 _CUT_SHORT = ("length", "max_tokens", "content_filter")
-
-
-@dataclass
-class Written(NotCopied):
-    """What a model wrote, and what became of it.
-
-    :param began: when its prompt was begun, by the monotonic clock.
-    :param failure: why there is no answer, or not all of it; a `HopelessError` where the program
-        ended it, since nothing of it was borne out.
-    :param prompt: that which it was sent; `None` when it was asked nothing.
-    :param interrupted: Ctrl-C ended it.
-    :param notices: what the reader should know of how it was made.
-    """
-
-    began: float = 0.0
-    failure: RAGError | None = None
-    prompt: Prompt | None = None
-    model: str = ""
-    verification: Verification = field(default_factory=Verification)
-    response: Response = field(default_factory=Response)
-    interrupted: bool = False
-    notices: list[str] = field(default_factory=list)
-
-    @property
-    def is_shown(self) -> bool:
-        """Whether there is something to show of it."""
-        return self.verification.believed or self.verification.unverified
-
-    @property
-    def finish_reason(self) -> str:
-        """How it ended: as the model says, or `interrupted`, `stopped`, `error`."""
-        if self.interrupted:
-            return "interrupted"
-        if self.failure:
-            return "stopped" if isinstance(self.failure, HopelessError) else "error"
-        return self.response.finish_reason or ("length" if self.response.text else "")
 
 
 @component
@@ -70,10 +32,10 @@ class AnswerChecker:
     def __init__(self, must_answer: bool = False) -> None:
         self.must_answer = must_answer
 
-    @component.output_types(answer=str, written=Written, too_long=AnswerPrompt)
+    @component.output_types(answer=str, written=Written, too_long=Written)
     def run(
         self,
-        prompt: AnswerPrompt,
+        prompt: Written,
         replies: list[ChatMessage] | None = None,
         stream: AnswerStream | None = None,
     ) -> dict[str, Any]:
@@ -84,28 +46,25 @@ class AnswerChecker:
         :param replies: of any chat generator; without them no model was asked.
         :param stream: the listener that verified the answer as it came, if there was one.
         """
-        written, built = Written(prompt.began, prompt.failure), prompt.built
-        stream = stream or AnswerStream()
+        built, stream = prompt.built, stream or AnswerStream()
         # Another's generator may give anything: what is no message is no answer.
         reply = next((m for m in replies or () if isinstance(m, ChatMessage)), None)
         if built and reply:
             if _is_too_long(reply) and len(built.sources) > 1:
                 return {"too_long": prompt}
-            _check(written, prompt, built, reply, stream)
+            _check(prompt, built, reply, stream)
         elif built:  # a generator failed; what it streamed before is kept
-            written.model, written.prompt = SOME_MODEL, built
+            prompt.model, prompt.is_sent = SOME_MODEL, True
             if stream.heard and stream.verifier:
-                rest, written.verification = stream.verifier.end(False)
+                rest, prompt.verification = stream.verifier.end(False)
                 stream.show(rest)
-        answer = written.verification.text if written.is_shown else ""
-        return {"answer": answer, "written": written}
+        answer = prompt.verification.text if prompt.is_shown else ""
+        return {"answer": answer, "written": prompt}
 
 
-def _check(
-    written: Written, prompt: AnswerPrompt, built: Prompt, reply: ChatMessage, stream: AnswerStream
-) -> None:
+def _check(written: Written, built: Prompt, reply: ChatMessage, stream: AnswerStream) -> None:
     """Verify a reply, and note all that there is to tell of it."""
-    meta, question = reply.meta, prompt.question
+    meta, question = reply.meta, written.question
     written.model = str(meta.get("model") or ("" if FAILURE in meta else SOME_MODEL))
     written.failure = meta.get(FAILURE)
     written.interrupted = bool(meta.get(INTERRUPTED))
@@ -114,17 +73,17 @@ def _check(
     if RESPONSE in meta and meta[RESPONSE] is None:
         return  # the server was not asked
     response = written.response = meta.get(RESPONSE) or _response(reply)
-    written.prompt = built
+    written.is_sent = True
     if _is_too_long(reply):
         return
     if stream.verifier is None:
-        stream.begin(prompt.window, question, built.numbered)
+        written.begin(stream)
     assert stream.verifier
     if not stream.heard:
         stream.show(stream.verifier.feed(reply.text or ""))
     rest, written.verification = stream.verifier.end(response.finish_reason == "stop")
     stream.show(rest)
-    written.notices += _notices(response, prompt, built)
+    written.notices += _notices(response, written, built)
 
 
 def _is_too_long(reply: ChatMessage) -> bool:
@@ -145,7 +104,7 @@ def _response(reply: ChatMessage) -> Response:
     )
 
 
-def _notices(response: Response, prompt: AnswerPrompt, built: Prompt) -> list[str]:
+def _notices(response: Response, prompt: Written, built: Prompt) -> list[str]:
     shown, count = len(built.sources), len(prompt.documents) - len(built.dropped)
     lines: list[tuple[str, dict[str, Any]]] = []
     # An old server cuts a prompt in silence where a new one refuses it: it fills the context, and
@@ -191,7 +150,7 @@ def _with_work(answer: Answer, written: Written) -> Answer:
     """Return an answer with what there is to tell of a model's work, whatever became of it."""
     response, reason = written.response, written.finish_reason
     order = written.verification.order
-    report = written.prompt.report if written.prompt else None
+    report = written.built.report if written.built and written.is_sent else None
     for item in report.window if report else ():
         item.cited = order.index(item.number) + 1 if item.number in order else 0
     return replace(
@@ -216,8 +175,8 @@ def _chosen(answer: Answer, written: Written, results: list[SearchResult], quest
     failure = answer.failure
     if verification.unverified:
         answer.notices.append(notice(question, "unverified", model=model))
-    if written.is_shown and written.prompt:
-        ranks = written.prompt.ranks
+    if written.is_shown and written.built:
+        ranks = written.built.ranks
         sources = [results[ranks[number - 1] - 1] for number in verification.order]
         return replace(
             answer,

@@ -176,7 +176,8 @@ def parse_query(query: str, properties: Collection[str] = ()) -> ParsedQuery:
     query = without_halves(query)
     if not _SPECIAL.search(query):
         return ParsedQuery(" ".join(query.split()))
-    is_command = _is_command(query)
+    # A command that was pasted names a program, or has an option that people write nowhere else.
+    is_command = any(p.lower() in _COMMANDS or _OPTION.fullmatch(p) for p in query.split())
     words: list[str | FieldTerm] = []  # those of phrases and titles by their terms
     excluded, prefixes, excluded_prefixes = list[str](), list[str](), list[str]()
     groups: list[list[FieldTerm | None]] = []  # of what OR joins; a plain word is `None`
@@ -298,13 +299,6 @@ def _is_excluded(token: re.Match[str]) -> bool:
         return False
     pieces = ["".join(piece) for piece in TOKEN.findall(cleaned(word))]
     return bool(pieces) and not (len(pieces) == 1 and _LETTER.fullmatch(pieces[0]))
-
-
-def _is_command(query: str) -> bool:
-    """Return whether a text looks like a command that was pasted: it names a program, or has an
-    option that people write nowhere else."""
-    pieces = query.split()
-    return any(piece.lower() in _COMMANDS or _OPTION.fullmatch(piece) for piece in pieces)
 
 
 def plain_words(text: str) -> str:

@@ -52,13 +52,12 @@ class PlannerModels(LiveAsker):
             "hyde": planner.hyde_model or default,
         }
         self._by_name: dict[str, Any] = {}
-        self._until = 0.0
-        self._is_there: bool | None = None
+        self._until = 0.0  # by the monotonic clock; 0 before the server is looked for
+        self._is_there = False
 
     def has(self, stage: Stage) -> bool:
         """Return whether there is a model for a stage."""
-        if self._names[stage] and self._is_there is None:
-            self._is_there = False
+        if self._names[stage] and not self._until:
             with suppress(RAGError):
                 self._chat.check_listening()
                 self._is_there = True

@@ -20,6 +20,7 @@ _ITEM = re.compile(r"\s*(?:>\s?)*\s*(?:[-*+]|(\d{1,9}[.)]))[ \t]+")
 _NUMBERED = re.compile(r"\d{1,9}[.)]\s")
 _CALLOUT = re.compile(r"\s*(?:>\s?)+\[!")
 _QUOTE_MARKS = re.compile(r"\s*(?:>[ ]?)+")
+_FRAME = re.compile(r"[\s>]*(?:`{3}|~{3}|\|)")  # the first line of a code block or of a table
 _NOTE_LINK = re.compile(r"\[\[[^\]]*\]\]")
 _LINK = re.compile(r"!?\[\[[^\]]*\]\]|!?\[[^\]]*\]\([^)]*\)|<?https?://\S+")
 _INTRODUCES = re.compile(r"[:：,，、]\s*$")
@@ -147,22 +148,12 @@ def _introduction(lines: Sequence[str], before: _Block | None, block: _Block) ->
     if not before or before.kind != Kind.SENTENCE or block.kind == Kind.SENTENCE:
         return None
     sentence, first = before.pieces[-1], block.pieces[0].first
-    between = [line for line in lines[sentence.last + 1 : first] if not _is_frame(line)]
+    between = [line for line in lines[sentence.last + 1 : first] if not _FRAME.match(line)]
     if any(line.strip(" >\t") for line in between):
         return None
-    if between and not _is_announced(sentence.text, block):
-        return None
-    return sentence
-
-
-def _is_announced(text: str, block: _Block) -> bool:
-    """Return whether a sentence with a blank line behind it introduces what follows."""
-    return block.kind == Kind.CODE or bool(_INTRODUCES.search(text) or _ANNOUNCES.search(text))
-
-
-def _is_frame(line: str) -> bool:
-    """Return whether a line is the first of a code block or of a table."""
-    return bool(re.match(r"[\s>]*(?:`{3}|~{3}|\|)", line))
+    # With a blank line behind it, it must say so.
+    announces = _INTRODUCES.search(sentence.text) or _ANNOUNCES.search(sentence.text)
+    return sentence if not between or block.kind == Kind.CODE or announces else None
 
 
 def _consists_of(link: re.Pattern[str], lines: Sequence[str], unit: QuotableUnit) -> bool:
@@ -220,7 +211,8 @@ def _block(kind: Kind, held: Sequence[Sequence[ReadableLine]], lines: Sequence[s
     for group in held:
         text, mark = _wrapped(group)[0], ""
         if kind == Kind.CODE:
-            text = _without_quote_marks(lines[group[0].number])
+            line = lines[group[0].number]
+            text = (_QUOTE_MARKS.sub("", line, 1) if line.lstrip()[:1] == ">" else line).rstrip()
         elif kind == Kind.ITEM and not _NUMBERED.match(text):
             mark = "- "
         pieces.append(_Piece(group[0].number, group[-1].number, text, mark))
@@ -240,11 +232,6 @@ def _wrapped(group: Sequence[ReadableLine]) -> tuple[str, list[int]]:
         starts.append(len(text))
         text += line.text
     return text, starts
-
-
-def _without_quote_marks(line: str) -> str:
-    quote = _QUOTE_MARKS.match(line) if line.lstrip().startswith(">") else None
-    return line[quote.end() if quote else 0 :].rstrip()
 
 
 def _sentences(group: Sequence[ReadableLine]) -> Iterator[_Piece]:

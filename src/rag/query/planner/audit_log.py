@@ -195,15 +195,15 @@ def encoded(record: AuditRecord) -> bytes:
     whole = record.model_dump()
     for kept in (whole, {**whole, "responses": [], "tools": [], "settings": {}, "cut": True}):
         # Half a surrogate pair is written as JSON escapes it, and read back as it was.
-        text = json.dumps(kept, ensure_ascii=False, default=_as_text)
+        text = json.dumps(
+            kept,
+            ensure_ascii=False,
+            default=lambda value: getattr(value, "isoformat", value.__str__)(),
+        )
         line = text.encode("utf-8", "backslashreplace") + b"\n"
         if len(line) <= LARGEST:
             return line
     raise ValueError("it is too large")
-
-
-def _as_text(value: Any) -> str:
-    return value.isoformat() if isinstance(value, date) else str(value)
 
 
 def _is_day(folder: Path) -> bool:

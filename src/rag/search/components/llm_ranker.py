@@ -86,7 +86,12 @@ class ModelReranker(SearchComponent):
             scores = rank(self.config, query, [*map(_passage, shown)], self._seconds)
             best = sorted(range(len(shown)), key=lambda at: -scores[at])
             return [*best, *range(len(shown), len(documents))]
-        messages = [ChatMessage.from_system(_RULES), ChatMessage.from_user(_prompt(query, shown))]
+        passages = [
+            f"<passage {number}>\n{_passage(document)}\n</passage {number}>"
+            for number, document in enumerate(shown, 1)
+        ]
+        asked = "\n".join([*passages, f"Query: {query}"])
+        messages = [ChatMessage.from_system(_RULES), ChatMessage.from_user(asked)]
         with closing(self.chat.generator(seconds=self._seconds)) as generator:
             replies = generator.run(
                 messages=messages,
@@ -113,14 +118,6 @@ def parse_ranking(answer: str, count: int) -> list[int]:
     if not chosen:
         raise ValueError("the model's answer names no result")
     return chosen
-
-
-def _prompt(query: str, documents: list[Document]) -> str:
-    passages = [
-        f"<passage {number}>\n{_passage(document)}\n</passage {number}>"
-        for number, document in enumerate(documents, 1)
-    ]
-    return "\n".join([*passages, f"Query: {query}"])
 
 
 def _passage(document: Document) -> str:

@@ -103,7 +103,8 @@ def find_unknown(
         if other and other not in loans and _is_slip(word, other):
             corrections[word] = other
         else:
-            missing[word] = _nearest(store, other)
+            notes = store.notes_with([_dimension(other)], _MOST_COUNTED) if other else ()
+            missing[word] = NearWord(other, len(notes or ())) if other else None
     if not text.isascii():
         missing |= dict.fromkeys(islice(_unheld_parts(text, held), _MOST_UNKNOWN))
     return Unknown(corrections, missing, beside)
@@ -142,13 +143,6 @@ def _unheld_parts(text: str, held: Callable[[int], bool]) -> Iterator[str]:
 
 def _holds_gram(gram: str, held: Callable[[int], bool]) -> bool:
     return held(GRAMS | hash_gram(gram)) or held(beside_dimension(PROPERTIES, gram))
-
-
-def _nearest(store: BaseDocumentStore, word: str) -> NearWord | None:
-    """Return a word with the number of notes that hold it, 0 where they are many."""
-    if not word:
-        return None
-    return NearWord(word, len(store.notes_with([_dimension(word)], _MOST_COUNTED) or ()))
 
 
 def _dimension(word: str) -> int:

@@ -75,7 +75,11 @@ class QueryRouter(SearchComponent):
         """
         if not query.text:  # a query of filters alone takes no route
             return {"query": query}
-        self._check_vaults()
+        if manifest := self.document_store.manifest():
+            vaults = list(manifest.vaults())
+            for label, rule in self.routes.rules.items():
+                for name in [n for n in rule.get("vaults", []) if n not in vaults]:
+                    raise _wrong(f"routes.rules.{label}", unknown_vault(name, vaults))
         embedding, notice = None, ""
         try:
             route, embedding = self._classify(query.meant)
@@ -100,14 +104,6 @@ class QueryRouter(SearchComponent):
             self.embeddings.close()
         if self._generator is not None:
             self._generator.close()
-
-    def _check_vaults(self) -> None:
-        if manifest := self.document_store.manifest():
-            vaults = list(manifest.vaults())
-            for label, rule in self.routes.rules.items():
-                for name in rule.get("vaults", []):
-                    if name not in vaults:
-                        raise _wrong(f"routes.rules.{label}", unknown_vault(name, vaults))
 
     def _classify(self, text: str) -> tuple[str, list[float] | None]:
         routes = self.routes

@@ -302,10 +302,11 @@ def subject_words(text: str, happened: bool = False) -> list[SubjectWord]:
     ]
     for run in RUN.findall(cleaned(text)):
         words += _run_words(run, happened)
-    firm = [word for word in words if not _is_kana(word)]
+    firm = [w for w in words if not (_ONLY_KANA.match(w.run) and len(w.run) <= _SHORT)]
     words = firm or words
     if happened:
-        words = [word for word in words if not _is_light(word)] or words
+        heavy = [w for w in words if w.run not in _LIGHT_RUNS and _LIGHT.isdisjoint(w.terms[:1])]
+        words = heavy or words
     return list(dict.fromkeys(words))
 
 
@@ -355,11 +356,3 @@ def _run_words(run: str, happened: bool) -> Iterable[SubjectWord]:
             yield SubjectWord(stripped, run=stripped, is_verb=bool(_LONE.match(stripped)))
         else:
             yield SubjectWord(core, run=core)
-
-
-def _is_kana(word: SubjectWord) -> bool:
-    return bool(_ONLY_KANA.match(word.run)) and len(word.run) <= _SHORT
-
-
-def _is_light(word: SubjectWord) -> bool:
-    return word.run in _LIGHT_RUNS or bool(word.terms and word.terms[0] in _LIGHT)
