@@ -321,10 +321,7 @@ def clean_name(name: str, mark: str) -> tuple[str, int]:
 
 
 def _first(paragraph: str, suspected: Sequence[re.Pattern[str]]) -> int | None:
-    """Return the number of the line in which an instruction begins; a line end may part it.
-
-    :param suspected: from `_suspected`, of this or a longer text.
-    """
+    """Return the number of the line in which an instruction begins; a line end may part it."""
     if TEMPLATE_TOKEN in suspected and (token := TEMPLATE_TOKEN.search(paragraph)):
         return paragraph.count("\n", 0, token.start())
     lines = [legible(line) for line in paragraph.split("\n")] if suspected else []

@@ -316,10 +316,8 @@ class Verifier:
         return ""
 
     def _without_reasoning(self, text: str) -> str:
-        """Cut out what stands between marks of reasoning, over the ends of units too.
-
-        One that only ends was begun where nobody saw it: all before it was reasoning.
-        """
+        """Cut out what stands between marks of reasoning, over the ends of units too. One that only
+        ends was begun where nobody saw it: all before it was reasoning."""
         kept, at = "", 0
         for mark in _THINK.finditer(text):
             if self._state != "thinking":
@@ -391,12 +389,8 @@ class Verifier:
         return text[:start] + body + tail
 
     def _without_fabrications(self, body: str, cited: list[int], quoted: bool) -> tuple[str, bool]:
-        """Return a sentence without quotations and addresses that stand in no source; and whether
-        it is doubtful, which it is too when a quotation stands in another source than those it
-        names.
-
-        :param quoted: the sentence is a quotation as a whole.
-        """
+        """Return a sentence without quotations and addresses that stand in no source; and whether it
+        is doubtful, as one is whose quotation stands in another source than those it names."""
         is_doubtful = False
 
         def check(whole: str, inside: str) -> str:

@@ -51,11 +51,7 @@ def _limited(config: ModelsConfig, seconds: float) -> OllamaConfig:
 
 @dataclass
 class _Servers(ModelProvider):
-    """What the providers do alike.
-
-    :param api: `ollama` or `openai`.
-    :param section: `embedding` or `chat`.
-    """
+    """What the providers do alike."""
 
     api: ClassVar[str]
     section: ClassVar[str]
@@ -141,11 +137,8 @@ class _Servers(ModelProvider):
 
 @dataclass
 class _Embeddings(_Servers, EmbeddingProvider):
-    """See `rag.clients.protocols.EmbeddingProvider`.
-
-    What a model wants of its texts and which scripts it reads is known by its name, unless the
-    section `[ollama]` says it.
-    """
+    """What a model wants of its texts and which scripts it reads is known by its name, unless the
+    section `[ollama]` says it."""
 
     section = "embedding"
     backoff: ClassVar[float] = 0.5  # seconds before a failed request is sent again
@@ -192,10 +185,7 @@ class _Embeddings(_Servers, EmbeddingProvider):
         return replace(brief, digest=digest, dimension=dimension, limit=info.limit)
 
     def _ask(self, ask: Callable[[Client], Answer]) -> Answer:
-        """Return what the first of the servers says that answers.
-
-        :raises ConnectionError: when none does; above all that one has not the model.
-        """
+        """Return what the first of the servers says that answers, or raise why none does."""
         from rag.clients.dialects import connect
 
         failure: ConnectionError | None = None
@@ -250,10 +240,6 @@ class _Embeddings(_Servers, EmbeddingProvider):
         yield from embed_in_batches(texts, embedders, limits.batch_tokens, limits.max_in_flight)
 
     def _embedders(self, seconds: float | None = None, **options: Any) -> list[BatchEmbedder]:
-        """Return an embedder for each server, none of which is asked yet.
-
-        :param seconds: the longest that a request may take; without it `ollama.request_timeout`.
-        """
         from rag.clients.batch_embedder import BatchEmbedder
         from rag.clients.dialects import connect
 
@@ -270,8 +256,6 @@ class _Embeddings(_Servers, EmbeddingProvider):
 
 
 class _Chat(_Servers, ChatProvider):
-    """See `rag.clients.protocols.ChatProvider`."""
-
     section = "chat"
 
     def with_model(self, config: Settings, model: str) -> Settings:

@@ -150,12 +150,8 @@ def _choose(
     intent: Intent | None,
     named: int | None = None,
 ) -> _Chosen:
-    """Return the notes that fit a question's filters and hold the words of its subject.
-
-    :param filters: that count, those of the intent among them.
-    :param named: how many notes are named where filters alone choose them; `None` for all.
-    :raises QueryError: as `understand`.
-    """
+    """Return the notes that fit filters and hold the words of a question's subject; where filters
+    alone choose them, `named` of them are named."""
     subject, unknown = _subject(asked, intent)
     happened = asked.asked == Asked.LAST
 
@@ -204,7 +200,6 @@ def _choose(
 
 
 def _shown(words: Sequence[SubjectWord], query: Query) -> list[str]:
-    """Return words as they are shown, those of a phrase together."""
     phrases = parse_query(query.typed).phrases
     within = {word.text for phrase in phrases for word in subject_words(phrase)}
     return [*phrases, *(word.text for word in words if word.text not in within)]
@@ -236,8 +231,6 @@ def _subject(asked: NoteQuestion, intent: Intent | None) -> tuple[str, list[str]
 def _ranked(
     store: BaseDocumentStore, query: Query, top_k: int, filters: Filter | None
 ) -> list[SearchResult]:
-    """Return the notes that say most of the words of a query, best first, each by its best
-    chunk."""
     terms = text_terms(query.meant)
     words = SparseEmbedding([t.dimension for t in terms], [t.weight for t in terms])
     best: dict[str, Candidate] = {}
@@ -266,11 +259,8 @@ def results_of(
 def _counted(
     count: int, any_of: Iterable[Sequence[str]], conditions: Sequence[str], question: str
 ) -> str:
-    """Return in one line how many notes there are: `3 notes hold "ferry" (#travel)`.
-
-    :param any_of: alternatives, of one of which each note holds all words; one alternative without
-        words where filters alone choose the notes.
-    """
+    """Return in one line how many notes there are: `3 notes hold "ferry" (#travel)`. Each holds
+    all words of one of the alternatives."""
     if language_of(question) == "ja":
         of = f"（{'・'.join(conditions)}）" if conditions else ""
         which = "または".join("".join(f"「{word}」" for word in words) for words in any_of)

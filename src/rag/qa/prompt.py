@@ -240,13 +240,11 @@ def source_of(item: ContextItem) -> Source:
 
 
 def _with(item: ContextItem, source: Source, **metadata: Any) -> ContextItem:
-    """Return an item that holds another form of its source."""
     metadata = {**item.metadata, **source.names(), **metadata}
     return item.model_copy(update={"content": source.text, "metadata": metadata})
 
 
 def _notes(items: Items) -> Items:
-    """Return the notes, the best first."""
     return by_priority(item for item in items if item.source == RETRIEVAL)
 
 

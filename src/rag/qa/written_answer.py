@@ -63,7 +63,6 @@ class AnswerChecker:
 
 
 def _check(written: Written, built: Prompt, reply: ChatMessage, stream: AnswerStream) -> None:
-    """Verify a reply, and note all that there is to tell of it."""
     meta, question = reply.meta, written.question
     written.model = str(meta.get("model") or ("" if FAILURE in meta else SOME_MODEL))
     written.failure = meta.get(FAILURE)

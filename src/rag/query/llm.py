@@ -232,10 +232,7 @@ def _body(reply: str, without: str) -> str:
 
 
 def _json_values(text: str, partial: Literal[True, "trailing-strings"] = True) -> Iterator[Any]:
-    """Yield each piece of JSON in a text, and what is whole of one that is cut off.
-
-    :param partial: whether the beginning of a text without its end is one.
-    """
+    """Yield each piece of JSON in a text; if `partial`, what is whole of one that is cut off."""
     decoder, end = json.JSONDecoder(strict=False), 0
     for start in [match.start() for match in re.finditer(r"[{\[]", text)][:_MOST_STARTS]:
         if start < end:

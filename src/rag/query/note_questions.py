@@ -234,7 +234,6 @@ def _unwanted(words: str) -> list[str]:
 
 
 def _plain(question: str) -> str:
-    """Return a question in one width, with single spaces, and without the mark at its end."""
     text = " ".join(unicodedata.normalize("NFKC", question).split())
     return _END.sub("", text).replace("’", "'").strip()
 
@@ -249,11 +248,8 @@ def _last_event(text: str) -> str:
 
 
 def _chooses(rest: str, today: date, is_own: bool, may_end: bool) -> bool:
-    """Return whether what follows the word for notes says which notes are meant.
-
-    :param is_own: whether they are those of whoever asks, and not those of music.
-    :param may_end: whether all notes may be meant.
-    """
+    """Return whether what follows the word for notes says which notes of whoever asks are meant;
+    all of them `may_end` the question."""
     if not rest.strip():
         return may_end
     who = re.match(_WHO, rest, re.IGNORECASE)

@@ -97,10 +97,6 @@ _NAMED = re.compile(rf"(?<!\S)[-－−]?([^\W\d][^\s:：{_QUOTES}]*):(?=\S)")
 
 @lru_cache(16)
 def _token(properties: tuple[str, ...]) -> re.Pattern[str]:
-    """Return the expression of one part of a query.
-
-    :param properties: names that are fields too, those first that others begin with.
-    """
     # Of a property a full-width colon makes no field: `著者：田中` is how people write.
     others = f"|(?:{'|'.join(map(re.escape, properties))})(?=:)" if properties else ""
     fields = f"(?:{'|'.join(FIELDS)})(?=[:：]){others}"
@@ -243,7 +239,6 @@ def parse_query(query: str, properties: Collection[str] = ()) -> ParsedQuery:
 
 
 def _first(most: int, kind: str, items: list[T], beyond: list[str]) -> tuple[T, ...]:
-    """Return the first different ones of a kind, and note it where there are more."""
     if len(items) <= most:
         return tuple(items)
     different = list(dict.fromkeys(items))
@@ -264,7 +259,6 @@ def condition_spans(query: str) -> list[tuple[int, int]]:
 
 
 def _field_term(token: re.Match[str], properties: Collection[str] = ()) -> FieldTerm | None:
-    """Return the condition that a token states, `None` when it states none."""
     field = (token["field"] or "").lower()
     if field not in (*FIELDS, *properties):  # `re` takes the Turkish i for ours
         return None
@@ -275,10 +269,8 @@ def _field_term(token: re.Match[str], properties: Collection[str] = ()) -> Field
 
 
 def _beginning(word: str | None) -> str:
-    """Return the beginning of a word that `word` asks for, empty when it asks for none.
-
-    Of what the index holds as several words it is that of the last.
-    """
+    """Return the beginning of a word that `word` asks for, if any; of what the index holds as
+    several words that of the last."""
     if not word or word[-1] not in "*＊":
         return ""
     text = cleaned(word[:-1])
@@ -288,10 +280,8 @@ def _beginning(word: str | None) -> str:
 
 
 def _is_excluded(token: re.Match[str]) -> bool:
-    """Return whether a minus stands before something that a note could hold.
-
-    A quote that is never closed, a field without a value and a single letter are plain text.
-    """
+    """Return whether a minus stands before something that a note could hold: no quote that is
+    never closed, no field without a value, no single letter."""
     if token["phrase"]:
         return has_words(token["phrase"])
     word = token["word"] or ""

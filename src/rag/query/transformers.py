@@ -106,10 +106,7 @@ class _WithCallback(_Transformer):
         self._generate_fn: Callable[..., Any] = generate_fn
 
     def _query(self, query: QueryBundle, text: Any, **position: int) -> QueryBundle:
-        """Return `query` with a text from the callback; its vector belonged to the old one.
-
-        :raises TypeError: when the callback returned something else.
-        """
+        """Return `query` with a text from the callback; its vector belonged to the old one."""
         if not isinstance(text, str):
             raise TypeError(f"the callback must return a text, not {type(text).__name__}")
         origin = {self._origin: query.query_str, "transform": self._kind, **position}
@@ -117,11 +114,7 @@ class _WithCallback(_Transformer):
         return _with_fallback(query.model_copy(update=update), text)
 
     def _queries(self, query: QueryBundle, texts: Any, index_key: str) -> list[QueryBundle]:
-        """Return a query for each text from the callback.
-
-        :raises TypeError: when it returned one text, which is no list of its letters, or
-            something else.
-        """
+        """Return a query for each text from the callback; one text is no list of its letters."""
         if isinstance(texts, str) or not isinstance(texts, Iterable):
             kind = type(texts).__name__
             raise TypeError(f"the callback must return a list of texts, not {kind}")

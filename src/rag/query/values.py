@@ -192,7 +192,6 @@ def _is_denied(text: str, match: re.Match[str]) -> bool:
 
 
 def _comparison(sign: str, bound: str) -> Callable[[str], bool]:
-    """Return the function that compares values with a number or a date, as `bound` is."""
     number, days = _number(bound), _days(bound)
     if number is None and days is None:
         raise UsageError(
@@ -217,7 +216,6 @@ def _number(text: str) -> float | None:
 
 
 def _day(value: str) -> date | None:
-    """Return the day that a value is, with or without a time."""
     written = _DAY.fullmatch(name_key(value))
     days = _days(written[1]) if written else None
     return days.first if days else None

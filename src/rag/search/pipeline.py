@@ -82,10 +82,7 @@ def search_with(
 def _planning(
     store: BaseDocumentStore, config: RAGConfig, transforms: list[str] | None
 ) -> Iterator[tuple[str, Any]]:
-    """Yield a router where there are routes, and an expander where variants may be wanted.
-
-    :param transforms: those that the user chose, so that no route changes them.
-    """
+    """Yield a router where there are routes, and an expander where variants may be wanted."""
     names = config.search.transforms if transforms is None else transforms
     from rag.search.components.query_expander import (
         QueryExpander,

@@ -277,11 +277,8 @@ def _is_asked(
     question: Question, stated: Property, names: Mapping[str, float], about: Mapping[str, float]
 ) -> bool:
     """Return whether a question asks for a property of a note that it names, or for notes by what
-    a property says: "who owns Lantern", "who is the plumber".
-
-    :param names: the words of the question that the note's names hold; `about` are those that all
-        its front matter holds, too.
-    """
+    a property says ("who owns Lantern", "who is the plumber"), by the words of the question that
+    the note's names hold, and those that all its front matter holds."""
     if sum(question.weights[term] for term in about) < _COVERED:
         return False
     if stated.value in _BOOLEANS and question.asked != Asked.YES_NO:
@@ -606,11 +603,8 @@ def _overlap(this: Choice, other: Choice) -> bool:
 
 
 def _likeness(this: Choice, other: Choice, size: Callable[[int, int], int]) -> float:
-    """Return the share of their terms that two units have in common; none where figures differ,
-    nor of properties, which say it of another note.
-
-    :param size: of which of the two it is a share, by their numbers of terms.
-    """
+    """Return the share of their terms, by the `size` of either, that two units have in common; none
+    where figures differ, nor of properties, which say it of another note."""
     figures = [_numerals(choice) for choice in (this, other)]
     if this.unit.stated or other.unit.stated or figures[0] != figures[1]:
         return 0.0

@@ -157,7 +157,6 @@ def _introduction(lines: Sequence[str], before: _Block | None, block: _Block) ->
 
 
 def _consists_of(link: re.Pattern[str], lines: Sequence[str], unit: QuotableUnit) -> bool:
-    """Return whether the lines of a unit hold links and no words beside them."""
     text = "\n".join(lines[unit.first : unit.last + 1])
     return bool(link.search(text)) and not re.search(r"\w", link.sub("", text))
 
@@ -222,10 +221,8 @@ def _block(kind: Kind, held: Sequence[Sequence[ReadableLine]], lines: Sequence[s
 
 
 def _wrapped(group: Sequence[ReadableLine]) -> tuple[str, list[int]]:
-    """Return the text of wrapped lines, and where in it each line begins.
-
-    Latin words were parted by the line end, Japanese ones were not.
-    """
+    """Return the text of wrapped lines, and where in it each line begins: Latin words were parted
+    by the line end, Japanese ones were not."""
     text, starts = "", []
     for line in group:
         text += " " if text and (text[-1] + line.text[0]).isascii() else ""

@@ -162,7 +162,6 @@ class AuditTrail:
             os.close(descriptor)
 
     def _make_folder(self, day: date) -> None:
-        """Make the folder of a day, and remove those of days that are too old."""
         claim_data_folder(self._data)
         folder = self._data
         for part in (*FOLDER.parts, day.isoformat()):

@@ -498,8 +498,6 @@ class QueryTransformer:
         asker: LiveAsker,
         record: dict[str, Any],
     ) -> tuple[QueryTransformationResult | None, str]:
-        """Return the model's answer, or why there is none: prompt, reply, tool, prompt with what
-        the tool said, ..."""
         plugged, failures = plugin_tools(catalogue)
         box = ToolBox([similarity_tool(catalogue, self.max_candidates), *self.tools, *plugged])
         if failures:

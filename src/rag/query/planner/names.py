@@ -254,7 +254,6 @@ def _skip(text: str, at: int) -> int:
 
 
 def _ends(text: str, at: int, stops: frozenset[str], most: int) -> Iterator[int]:
-    """Yield where a name that begins at a position may end."""
     begin = at
     for _ in range(most):
         word = _WORD.match(text, at, begin + _LONGEST)
@@ -271,7 +270,6 @@ def _ends(text: str, at: int, stops: frozenset[str], most: int) -> Iterator[int]
 
 
 def _starts(text: str, at: int, stops: frozenset[str]) -> Iterator[int]:
-    """Yield where a name that ends at a position may begin."""
     limit = max(0, at - _LONGEST)
     for _ in range(_MOST_WORDS):
         start = at

@@ -143,7 +143,6 @@ class SlotReader:
         self._extraction.found.append(Named(kind=kind, words=read.words, name=read.name))
 
     def _leave(self, kind: Kind, read: Read) -> None:
-        """Note words that the index does not have, which nobody is to read again."""
         self._extraction.open.append(Named(kind=kind, words=read.words))
         self._normalized.hide(read.start, read.end)
 
@@ -195,7 +194,6 @@ class SlotReader:
     # -- tags -----------------------------------------------------------------------------
 
     def _tag(self, start: int, listed: Listed, without: bool = False, end: int = 0) -> None:
-        """Take the tags of a list, from its cue at `start` on."""
         normalized = self._normalized
         if listed.known:
             start, end = min(start, _first(listed).start), max(end, listed.known[-1].end)
@@ -297,7 +295,6 @@ class SlotReader:
             self._leave("vault", read)
 
     def _behind(self, pattern: re.Pattern[str], listed: Listed, at: int) -> re.Match[str] | None:
-        """Match what stands before a list, or before a cue without one."""
         start = _first(listed).start if listed.known or listed.unknown else at
         return pattern.search(self._normalized.open[max(0, start - 20) : start])
 
@@ -596,10 +593,7 @@ def extract(
 def _read_time(
     normalized: NormalizedQuery, today: date, meant: TimeWindow | None
 ) -> tuple[TimeWindow, str]:
-    """Return the window that a query asks for, and the words of one that nobody knows.
-
-    :param meant: what those words mean.
-    """
+    """Return the window that a query asks for, and the words of one that nobody knows."""
     if time := find_time(normalized.open, today):
         window = time.window
     elif time := find_slot(normalized.open, today):

@@ -297,7 +297,6 @@ def _counts(read: _Text, mention: TimeMention, around: _Context) -> bool:
 
 
 def _is_linked(text: str, first: TimeMention, last: TimeMention, around: _Context) -> bool:
-    """Return whether a text goes from one mention to the next."""
     link = _LINK.fullmatch(text, first.end, last.start)
     joint = link[0].strip() if link else ""
     if joint in ("and", "to", "until", "till"):
@@ -340,7 +339,6 @@ def _same_year(first: TimeMention, last: TimeMention) -> tuple[TimeMention, Time
 
 
 def _alone(read: _Text, mention: TimeMention, around: _Context) -> FoundTime | None:
-    """Return the time range of one time mention, if notes are to be filtered by it."""
     if around.word == "between" or not _counts(read, mention, around):
         return None
     assert mention.days is not None
@@ -403,7 +401,6 @@ _READERS: list[tuple[str, _Reader]] = []  # of each pattern; of two at one place
 
 
 def _reads(*patterns: str) -> Callable[[_Reader], _Reader]:
-    """Register the function that says what matches of some patterns mean."""
 
     def register(read: _Reader) -> _Reader:
         _READERS.extend((pattern, read) for pattern in patterns)

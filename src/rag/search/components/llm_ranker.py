@@ -74,11 +74,7 @@ class ModelReranker(SearchComponent):
         return {"documents": reranked.documents, "retrieval": reranked}
 
     def _order(self, query: str, documents: list[Document]) -> list[int]:
-        """Return the positions of all documents, best first.
-
-        :raises ConnectionError: when the model does not answer.
-        :raises ValueError: when its answer is no ranking.
-        """
+        """Return the positions of all documents, best first; a `ValueError` for no ranking."""
         shown = documents[:DEPTH]
         if self.config.rerank.path:
             from rag.clients.factory import rank

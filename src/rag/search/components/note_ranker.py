@@ -240,7 +240,6 @@ class NoteLoader(OverStore):
 
 
 def _say_the_same(first: Hit, second: Hit) -> bool:
-    """Return whether two results are near-duplicates; the cheap signs are examined first."""
     mine, theirs = first.score - first.bonus, second.score - second.bonus
     if first.note == second.note or abs(mine - theirs) > _SAME_SCORE * mine:
         return False

@@ -119,10 +119,7 @@ def _is_slip(word: str, other: str) -> bool:
 
 def _unheld_parts(text: str, held: Callable[[int], bool]) -> Iterator[str]:
     """Yield what no chunk holds of the runs of ideographs or of Hangul in a cleaned text: of each
-    the characters that no two neighbours share with a chunk, and one that stands alone in none.
-
-    :param held: whether a chunk has a dimension of the index.
-    """
+    the characters that no two neighbours share with a chunk, and one that stands alone in none."""
     for run in RUN.finditer(text):
         asks = asked_characters(run[0])
         for part in _IDEOGRAPHS.finditer(run[0]):

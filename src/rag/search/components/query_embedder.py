@@ -113,11 +113,8 @@ class QueryEmbedder(SearchComponent):
         self._space = None
 
     def _gate(self, text: str, mode: str, embedded: Embedded | None) -> tuple[str, str]:
-        """Return the mode to search in by what is known without a server, and why it is not the
-        one that was wanted.
-
-        :raises IndexUnavailableError: when the index has no embeddings that fit.
-        """
+        """Return the mode to search in by what is known without a server, and why it is not the one
+        that was wanted; or raise an `IndexUnavailableError`."""
         if mode == SearchMode.LEXICAL:
             return mode, ""
         error: RAGError | None = None
@@ -157,11 +154,8 @@ class QueryEmbedder(SearchComponent):
     def _embed(
         self, query: Query, text: str, mode: str, embedded: Embedded
     ) -> tuple[list[float], Sequence[SearchedVariant], str]:
-        """Return the vector of a query, its variants with theirs, and a notice when some have
-        none: the query can do without them.
-
-        :param text: as much of the query as a model reads.
-        """
+        """Return the vector of a query, its variants with theirs, and a notice when some have none:
+        the query can do without them."""
         self.embeddings.check_listening()
         space, reads_script = embedded.space, self.embeddings.reads_script
         if self._space != space:

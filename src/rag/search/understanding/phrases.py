@@ -22,8 +22,6 @@ from rag.text.tokenizer import TOKEN, cleaned, stem
 
 
 class _Passage:
-    """A chunk in which phrases are looked for."""
-
     def __init__(self, document: Document) -> None:
         self.note, meta, content = note_of(document), document.meta, document.content or ""
         stated = meta.get("properties") or ()
@@ -78,8 +76,6 @@ _Either = tuple[int, ...]  # dimensions one of which a text has
 
 
 class _Phrase(NamedTuple):
-    """A phrase and how the index is asked for it."""
-
     text: str
     tokens: list[tuple[str, str]]
     # Of each part dimensions one of which whatever holds the phrase has, in its text or its front
@@ -136,7 +132,6 @@ class Occurrences:
         return words + self._holding(self._unwanted, unwanted=True)
 
     def _holding(self, phrases: Sequence[_Phrase], unwanted: bool) -> list[Found]:
-        """Look up phrases, those of the fewest chunks first."""
         rare: list[dict[str, float] | None] = []  # the chunks that hold a part that is rare
         for phrase in phrases:
             of_parts = (self._store.points_with(part, RARE) for part in phrase.parts)

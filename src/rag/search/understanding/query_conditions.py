@@ -82,11 +82,7 @@ class Places:
 
 def _path_patterns(globs: Iterable[str]) -> Callable[[str], bool]:
     """Return the function that tells whether a path is wanted by patterns such as .gitignore has:
-    the last pattern that matches it decides.
-
-    :raises QueryError: when one of them is no pattern; the function raises it when they take longer
-        to match than anybody waits.
-    """
+    the last that matches decides. A `QueryError` tells of one that is none, or takes too long."""
     import regex  # `re` has no timeout, and tries all ways to share a name among many stars
     from pathspec import PathSpec
 
@@ -219,11 +215,8 @@ def _any_of(
     places: Places,
     found_by: Mapping[str, Found],
 ) -> Filter | None:
-    """Return the filter for notes of which one of some conditions holds.
-
-    :param found_by: the notes that hold each phrase; one that is too frequent to be a condition
-        lets all notes through.
-    """
+    """Return the filter for notes of which one of some conditions holds; a phrase that is too
+    frequent to be a condition lets all notes through."""
     conditions: list[Filter] = []
     within: list[str] = []
     for term in group:
@@ -241,7 +234,6 @@ def _any_of(
 def _unwanted(
     manifest: Manifest | None, parsed: ParsedQuery, notices: list[str]
 ) -> tuple[list[str], list[str]]:
-    """Return the texts that notes must not hold, and the single words likewise."""
 
     def is_word(text: str) -> bool:
         words, runs = pieces(cleaned(text))
@@ -256,10 +248,6 @@ def _unwanted(
 
 
 def _vault(name: str, manifest: Manifest | None) -> str:
-    """Return a vault's name as it is written in the index.
-
-    :raises UsageError: when there is no such vault.
-    """
     if manifest is None:
         return name
     from rag.index.vault_registry import unknown_vault
