@@ -389,7 +389,7 @@ class Verifier:
         return text[:start] + body + tail
 
     def _without_fabrications(self, body: str, cited: list[int], quoted: bool) -> tuple[str, bool]:
-        """Return a sentence without quotations and addresses that stand in no source; and whether it
+        """Return a sentence without quotations and addresses that stand in no source; and if it
         is doubtful, as one is whose quotation stands in another source than those it names."""
         is_doubtful = False
 
