@@ -22,7 +22,7 @@ from rag.exceptions import ConfigError, UsageError
 from rag.pipelines import SearchResponse, ask, create_qa_pipeline, create_search_pipeline, search
 from rag.query.models import QueryBundle
 from rag.search.components.query_embedder import QueryEmbedder
-from rag.search.components.query_expander import VariantMaker
+from rag.search.components.query_expander import QueryExpander
 from rag.search.query import WEIGHTS, Query, Variants
 from rag.search.results import QueryFilters, SearchedVariant
 from rag.stores import get_document_store
@@ -271,7 +271,7 @@ def test_a_plug_in_may_fail_and_may_make_too_many(monkeypatch):
     monkeypatch.setattr(
         "rag.search.components.query_expander.create_transformer", lambda name, _, **__: made[name]
     )
-    maker = VariantMaker(OllamaConfig(enabled=False))
+    maker = QueryExpander(None, config=OllamaConfig(enabled=False))
     variants, notices = maker.make("words", ["bad", "many"])
     assert [v.text for v in variants] == [f"n{n}" for n in range(16)]
     assert notices == ["searched without bad: it failed (ZeroDivisionError('oh'))"]
@@ -293,7 +293,9 @@ def plug_in(monkeypatch) -> Callable[..., tuple[Variants, list[str]]]:
             "rag.search.components.query_expander.create_transformer",
             lambda *_, **__: Mine(transform),
         )
-        return VariantMaker(OllamaConfig(**{"enabled": False, **changes})).make("words", ["mine"])
+        return QueryExpander(None, config=OllamaConfig(**{"enabled": False, **changes})).make(
+            "words", ["mine"]
+        )
 
     return make
 
@@ -326,7 +328,7 @@ def test_a_plug_in_that_never_ends_yielding_is_cut(plug_in):
 
 def test_transforms_share_the_time_and_what_it_is_too_short_for_is_told(index, server):
     server.fail("/api/chat", "slow", times=None, seconds=9)
-    maker = VariantMaker(replace(index.ollama, transform_timeout=0.3))
+    maker = QueryExpander(None, config=replace(index.ollama, transform_timeout=0.3))
     variants, notices = maker.make("how is it done", ["multi-query", "step-back", "hyde"])
     assert notices[0].startswith("multi-query: ") and not variants
     late = "no time was left (ollama.transform_timeout)"
@@ -336,7 +338,7 @@ def test_transforms_share_the_time_and_what_it_is_too_short_for_is_told(index, s
 @rows("names, takes", (["hyde"], "it takes"), (["hyde", "x"], "they take"))
 def test_without_a_model_the_next_command_is_named(names, takes):
     names = [name.replace("x", "step-back") for name in names]
-    _, [notice] = VariantMaker(OllamaConfig(enabled=False)).make("words", names)
+    _, [notice] = QueryExpander(None, config=OllamaConfig(enabled=False)).make("words", names)
     assert notice == (
         f"searched without {', '.join(names)}: {takes} a chat model, and Ollama is switched off"
         " (ollama.enabled). See `rag doctor`."

@@ -27,7 +27,7 @@ from rag.query.router import IntentRouter
 from rag.query.syntax import bounded, parse_query
 from rag.search.components.query_analyzer import understand
 from rag.search.components.query_expander import (
-    VariantMaker,
+    QueryExpander,
     configured_transforms,
     wanted_transforms,
 )
@@ -140,7 +140,7 @@ def plan_search(
         dense = mode != SearchMode.LEXICAL and store.embedding_dim is not None
     if names is None:
         names = configured_transforms(config.search.transforms, "search.transforms")
-    variants, more = VariantMaker(config).make(understood.meant, names, dense)
+    variants, more = QueryExpander(None, config=config).make(understood.meant, names, dense)
     return TransformReport(
         query=query,
         text=parsed.text,

@@ -143,7 +143,8 @@ class ParsedQuery:
     @property
     def has_conditions(self) -> bool:
         """Whether it says which notes may be found, besides words to rank them by."""
-        return bool(self.phrases) or self.has_filters
+        kinds = self.phrases, self.excluded, self.excluded_prefixes, self.fields, self.either
+        return any(kinds)
 
     @property
     def properties(self) -> list[FieldTerm]:

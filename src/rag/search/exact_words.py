@@ -11,7 +11,6 @@ from rag.index.searchable_text import file_name, lexical_parts, names_of
 from rag.search.query import WEIGHTS, Retrieval
 from rag.search.results import SearchMode, TermScore
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.base.points import Candidate
 from rag.text.bm25 import content_words, query_terms
 from rag.text.exact_forms import (
     Form,
@@ -75,13 +74,14 @@ def with_exact_words(store: BaseDocumentStore, retrieval: Retrieval) -> Retrieva
     for key, point in read.items():
         gains[key] += sum(term.score for term in pair_gains(point.payload, weights))
 
-    def with_gains(candidates: Iterable[Candidate]) -> list[Candidate]:
-        return [
+    own, by_query = (
+        [
             c._replace(score=c.score + gain, forms=gain) if (gain := gains.get(c.id, 0.0)) else c
-            for c in candidates
+            for c in some
         ]
-
-    return replace(retrieval, candidates=with_gains(candidates), plain=with_gains(plain), read=read)
+        for some in (candidates, plain)
+    )
+    return replace(retrieval, candidates=own, plain=by_query, read=read)
 
 
 def form_gains(text: SearchedText, forms: Iterable[Form], rarity: Rarity) -> list[TermScore]:

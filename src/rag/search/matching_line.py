@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from statistics import fmean, pstdev
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rag.search.results import SearchResponse, SearchResult
 from rag.stores.base.document_store import BaseDocumentStore
+from rag.stores.base.points import cosines_of
 from rag.text.exact_forms import asked_forms
 from rag.text.matches import (
     Match,
@@ -24,6 +25,10 @@ from rag.text.messages import without_controls
 from rag.text.property_words import asking
 from rag.vault.markdown import Kind
 from rag.vault.sentences import ReadableLine, readable_lines, sentence_spans, sentence_units
+
+if TYPE_CHECKING:
+    from rag.search.explanation import Finders
+    from rag.search.query import Retrieval
 
 _HEADING = 0.97  # a heading, which is shown beside the path, gives way to text that says as much
 _COLUMN = 0.5  # the name of a column, against what a row holds itself
@@ -45,15 +50,21 @@ class _Sentence(NamedTuple):
     counts: float = 1.0
 
 
-def point_at_matches(
-    store: BaseDocumentStore, response: SearchResponse, cosines: Mapping[str, Sequence[float]]
-) -> None:
+def place_results(
+    store: BaseDocumentStore,
+    response: SearchResponse,
+    retrieval: Retrieval,
+    vectors: Mapping[str, list[list[float]]],
+) -> list[Finders]:
     """Set the `line` of each result: of the sentence or row that holds most of what was searched
     for, rare words before frequent ones, and is nearest in meaning; else of the first with text.
+    Where variants were searched for too, set by which searches it was found, and return these.
 
-    :param cosines: how near the sentences of each chunk are to the query, as far as that is known.
+    :param vectors: the embeddings of the sentences of the results, by the ids of their chunks.
     """
     query, results = response.searched, response.results
+    # numpy takes longer to import than a search by words runs.
+    cosines = cosines_of(vectors, retrieval.query.embedding or ()) if vectors else {}
     weights = weigh_terms(query, store.frequencies().idf) if results else {}
     nearness: dict[str, dict[int, float]] = {}
     for result in results if cosines else ():
@@ -68,6 +79,14 @@ def point_at_matches(
         lines = nearness.get(result.chunk, {}) if deviation else {}
         deviations = {line: (cosine - mean) / deviation for line, cosine in lines.items()}
         result.line = matching_line(result, query, weights, deviations)
+    if not retrieval.query.variants:
+        return []
+    from rag.search.explanation import trace  # most searches do without it
+
+    finders = trace(store, retrieval)
+    for result, finder in zip(results, finders, strict=True):
+        result.found_by = finder.by
+    return finders
 
 
 def matching_line(

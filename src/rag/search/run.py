@@ -11,21 +11,19 @@ from haystack import Pipeline
 from rag.exceptions import QueryError
 from rag.search.components.query_analyzer import check_top_k, readable
 from rag.search.filters import check_order, ordered_results
-from rag.search.matching_line import point_at_matches
+from rag.search.matching_line import place_results
 from rag.search.pipeline import ANALYZER
 from rag.search.query import Hit, Retrieval
 from rag.search.relaxation import Attempt, Outcome, attempts, run_attempts
 from rag.search.relevance import are_borne, excess_of, weigh
 from rag.search.results import QueryFilters, SearchMode, SearchResponse, SearchResult
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.base.points import cosines_of
 from rag.support.pipeline_parts import component_of, own_errors
 from rag.vault.frontmatter import properties_of
 
 if TYPE_CHECKING:
     from haystack import Document
 
-    from rag.search.explanation import Finders
     from rag.search.planned_query import Intent
 
 
@@ -58,7 +56,8 @@ def search(
     :raises ConnectionError: when `mode` needs an embedding of the query and there is none.
     """
     check_top_k(top_k)
-    check_order(order)
+    if order:
+        check_order(order)
     store = open_store(pipeline)
     analyzer: Any = pipeline.get_component(ANALYZER)
     mode = analyzer.mode if mode is None else mode
@@ -91,30 +90,6 @@ def search(
         if order:
             response.results = ordered_results(store.manifest(), results, order)
     return response
-
-
-def place_results(
-    store: BaseDocumentStore,
-    response: SearchResponse,
-    retrieval: Retrieval,
-    vectors: Mapping[str, list[list[float]]],
-) -> list[Finders]:
-    """Set the `line` of each result and, where variants were searched for too, by which searches it
-    was found; return the latter.
-
-    :param vectors: the embeddings of the sentences of the results, by the ids of their chunks.
-    """
-    # numpy takes longer to import than a search by words runs.
-    cosines = cosines_of(vectors, retrieval.query.embedding or ()) if vectors else {}
-    point_at_matches(store, response, cosines)
-    if not retrieval.query.variants:
-        return []
-    from rag.search.explanation import trace  # most searches do without it
-
-    finders = trace(store, retrieval)
-    for result, finder in zip(response.results, finders, strict=True):
-        result.found_by = finder.by
-    return finders
 
 
 def open_store(pipeline: Pipeline, *needed: str) -> BaseDocumentStore:

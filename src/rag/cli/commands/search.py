@@ -115,7 +115,7 @@ def search(
         print_format(out.format, report, full)
     elif results:
         _print(report, out.format == "table", explain, full)
-    if not quiet:
+    if report.missing and not quiet:
         from rag.app.results import missing_words
 
         for text in missing_words(report):

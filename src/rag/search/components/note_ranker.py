@@ -82,7 +82,9 @@ class ChunkRetriever(OverStore):
             queries += [(blended_words(variants), depth), (wider or _NOTHING, depth)]
         by_query, nearest, *by_variants = store.find_lists(queries, query.filters)
         wider_words, wider_near = by_variants or ([], [])
-        candidates = by_query + self._of_notes(query, by_query) if by_words else []
+        candidates = by_query if by_words else []
+        if by_words and (query.named or query.matched):
+            candidates = candidates + self._of_notes(query, by_query)
         ids = {candidate.id for candidate in candidates}
         others = (c for c in (*nearest, *wider_words, *wider_near) if c.id not in ids)
         beside = list({c.id: c for c in others}.values())

@@ -157,7 +157,7 @@ def understand(
     """
     manifest = store.manifest()
     query = bounded(query)
-    parsed = parse_query(query, known_properties(manifest, query))
+    parsed = parse_query(query, known_properties(manifest, query) if ":" in query else ())
     is_empty = not (parsed.text or parsed.has_conditions)
     if is_empty and not lists:
         raise QueryError("the query is empty", hint='Say what to look for: `rag search "words"`')

@@ -34,12 +34,6 @@ _BY_MEANING = "no note holds a word of it: it is searched by meaning alone"
 _PARTLY = "{:,} of {:,} chunks have embeddings: the others {} {}"
 
 
-def embeddings_for(store: BaseDocumentStore, config: ModelsConfig) -> EmbeddingProvider:
-    """Return who embeds the queries of an index: whoever made its embeddings, unless the settings
-    say it. No server is asked where it has embeddings."""
-    return embedding_provider(config, maker(read_embedded(store.manifest())))
-
-
 @component
 class QueryEmbedder(SearchComponent):
     """Embed a query where index, model and query allow it; search lexically where they do not.
@@ -66,8 +60,10 @@ class QueryEmbedder(SearchComponent):
 
     @cached_property
     def embeddings(self) -> EmbeddingProvider:
-        """Who makes vectors; a search by words does without."""
-        return embeddings_for(self.document_store, self.config)
+        """Who makes vectors: whoever made those of the index, unless the settings say it. No server
+        is asked where it has some."""
+        made_by = maker(read_embedded(self.document_store.manifest()))
+        return embedding_provider(self.config, made_by)
 
     @component.output_types(query=Query)
     def run(self, query: Query) -> dict[str, Query]:

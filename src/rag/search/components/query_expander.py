@@ -54,65 +54,6 @@ def configured_transforms(names: Sequence[str], setting: str) -> list[str]:
         raise ConfigError(f"{setting}: {error.message}", hint=error.hint) from error
 
 
-class VariantMaker:
-    """Make variants of queries with the configured chat model.
-
-    :param config: the sections of providers, such as a `RAGConfig`; or the `[ollama]` section.
-        `ollama.transform_timeout` is for all transforms of a query.
-    """
-
-    def __init__(self, config: ModelsConfig | OllamaConfig) -> None:
-        models = models_config(config)
-        self.config, self.chat = models.ollama, chat_provider(models)
-        self._model = ""  # that of the server, once it was found
-
-    def make(
-        self, text: str, names: Sequence[str], dense: bool = True
-    ) -> tuple[Variants, list[str]]:
-        """Return the variants of a query, of each text the first, and notices for the user.
-
-        Each transform is given the query itself. A failure is reported, never raised. A query
-        without words has no variants.
-
-        :param names: of transforms, from `wanted_transforms`.
-        :param dense: whether meaning may be searched; without it `hyde` is of no use.
-        """
-        if not has_words(text):
-            return Variants(), []
-        until = time.monotonic() + self.config.transform_timeout
-        notices = [HYDE_IDLE] if HYDE in names and not dense else []
-        names = [name for name in names if dense or name != HYDE]
-        bound = [name for name in names if needs_model(name)]
-        variants: dict[tuple[str, tuple[str, ...]], SearchedVariant] = {}
-        lacking, generator = "", None  # why there is no chat model, and what mends it
-        try:
-            seconds = min(self.config.query_timeout, self.config.transform_timeout)
-            self._model = self._model or (self.chat.find_chat_model(seconds) if bound else "")
-        except RAGError as error:
-            lacking = error.as_notice()
-        if not lacking and self.chat.is_configured:  # no server is asked before it runs
-            generator = self.chat.generator(self._model, self.config.transform_timeout)
-        with closing(generator) if generator else nullcontext():
-            for name in names:
-                left = round(until - time.monotonic(), 1)
-                if lacking and name in bound:
-                    continue
-                if left <= 0:
-                    reason = "no time was left (ollama.transform_timeout)"
-                    notices.append(f"searched without {name}: {reason}")
-                    continue
-                made, more = _transformed(name, text, generator, left)
-                notices += more
-                for variant in made:
-                    variants.setdefault((normalize(variant.text), variant.sides), variant)
-        if lacking:
-            takes = "it takes" if len(bound) == 1 else "they take"
-            notices.append(
-                f"searched without {', '.join(bound)}: {takes} a chat model, and {lacking}"
-            )
-        return weighed([*variants.values()][:_MOST]), notices
-
-
 def _transformed(
     name: str, text: str, generator: Any, seconds: float
 ) -> tuple[list[SearchedVariant], list[str]]:
@@ -160,6 +101,7 @@ class QueryExpander(SearchComponent):
     :param document_store: the index that is searched: whether it has embeddings.
     :param transforms: names of transforms, applied side by side; see `rag.query.registry`.
     :param config: the sections of providers, such as a `RAGConfig`; or the `[ollama]` section.
+        `ollama.transform_timeout` is for all transforms of a query.
     :raises UsageError: for a name that no transform has.
     """
 
@@ -167,14 +109,15 @@ class QueryExpander(SearchComponent):
 
     def __init__(
         self,
-        document_store: BaseDocumentStore,
+        document_store: BaseDocumentStore | None,
         transforms: list[str] | None = None,
         config: ModelsConfig | OllamaConfig | None = None,
     ) -> None:
         self.document_store = document_store
         self.transforms = wanted_transforms(transforms or [])
         self.config = models_config(config)
-        self._maker = VariantMaker(self.config)
+        self.chat = chat_provider(self.config)
+        self._model = ""  # that of the server, once it was found
 
     @component.output_types(query=Query)
     def run(self, query: Query) -> dict[str, Query]:
@@ -189,10 +132,58 @@ class QueryExpander(SearchComponent):
         if not (names and query.text):
             return {"query": query}
         started = time.monotonic()
-        dense = query.mode != SearchMode.LEXICAL and self.document_store.embedding_dim is not None
-        variants, notices = self._maker.make(query.meant, names, dense)
+        store = self.document_store
+        dense = query.mode != SearchMode.LEXICAL and bool(store and store.embedding_dim)
+        variants, notices = self.make(query.meant, names, dense)
         milliseconds = round((time.monotonic() - started) * 1000, 1)
         if query.variants:
             variants = weighed([*query.variants, *variants][:_MOST])
         timings = {"transforms": milliseconds} if milliseconds else {}
         return {"query": query.noting(*notices, variants=variants, timings=timings)}
+
+    def make(
+        self, text: str, names: Sequence[str], dense: bool = True
+    ) -> tuple[Variants, list[str]]:
+        """Return the variants of a query, of each text the first, and notices for the user.
+
+        Each transform is given the query itself. A failure is reported, never raised. A query
+        without words has no variants.
+
+        :param names: of transforms, from `wanted_transforms`.
+        :param dense: whether meaning may be searched; without it `hyde` is of no use.
+        """
+        if not has_words(text):
+            return Variants(), []
+        limits = self.config.ollama
+        until = time.monotonic() + limits.transform_timeout
+        notices = [HYDE_IDLE] if HYDE in names and not dense else []
+        names = [name for name in names if dense or name != HYDE]
+        bound = [name for name in names if needs_model(name)]
+        variants: dict[tuple[str, tuple[str, ...]], SearchedVariant] = {}
+        lacking, generator = "", None  # why there is no chat model, and what mends it
+        try:
+            seconds = min(limits.query_timeout, limits.transform_timeout)
+            self._model = self._model or (self.chat.find_chat_model(seconds) if bound else "")
+        except RAGError as error:
+            lacking = error.as_notice()
+        if not lacking and self.chat.is_configured:  # no server is asked before it runs
+            generator = self.chat.generator(self._model, limits.transform_timeout)
+        with closing(generator) if generator else nullcontext():
+            for name in names:
+                left = round(until - time.monotonic(), 1)
+                if lacking and name in bound:
+                    continue
+                if left <= 0:
+                    reason = "no time was left (ollama.transform_timeout)"
+                    notices.append(f"searched without {name}: {reason}")
+                    continue
+                made, more = _transformed(name, text, generator, left)
+                notices += more
+                for variant in made:
+                    variants.setdefault((normalize(variant.text), variant.sides), variant)
+        if lacking:
+            takes = "it takes" if len(bound) == 1 else "they take"
+            notices.append(
+                f"searched without {', '.join(bound)}: {takes} a chat model, and {lacking}"
+            )
+        return weighed([*variants.values()][:_MOST]), notices

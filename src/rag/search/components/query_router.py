@@ -8,16 +8,16 @@ from typing import Any
 
 from haystack import component
 
-from rag.clients.factory import chat_provider
+from rag.clients.factory import chat_provider, embedding_provider
 from rag.clients.protocols import EmbeddingProvider
 from rag.config import ModelsConfig, OllamaConfig, RoutesConfig, models_config
 from rag.exceptions import ConfigError, RAGError, UsageError
+from rag.index.embedding_space import maker, read_embedded
 from rag.index.vault_registry import unknown_vault
 from rag.query.classifiers import EmbeddingClassifier, KeywordClassifier, cosine_similarity
 from rag.query.models import QueryBundle
 from rag.query.registry import classifier_names, create_classifier
 from rag.search.components import SearchComponent
-from rag.search.components.query_embedder import embeddings_for
 from rag.search.components.query_expander import configured_transforms
 from rag.search.filters import all_of, build_qdrant_filters
 from rag.search.query import Query
@@ -64,7 +64,8 @@ class QueryRouter(SearchComponent):
     @cached_property
     def embeddings(self) -> EmbeddingProvider:
         """Who makes vectors; other classifiers do without."""
-        return embeddings_for(self.document_store, self.config)
+        made_by = maker(read_embedded(self.document_store.manifest()))
+        return embedding_provider(self.config, made_by)
 
     @component.output_types(query=Query)
     def run(self, query: Query) -> dict[str, Query]:
