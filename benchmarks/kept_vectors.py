@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rag.config import ChatConfig, EmbeddingConfig, RAGConfig
-from rag.index.vector_cache import VECTORS
+from rag.index.embedding_space import VECTORS
 from rag.indexing.chunk_embedding import embed_chunks
 from rag.indexing.run import IndexRun
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from property_examples import examples
-from rag.index.background import Background, background_texts
+from rag.index.embedding_space import Background, background_texts
 
 COUNT = len(background_texts().passages)
 NUMBERS = st.floats(-1, 1, width=32)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.index.vector_cache import VectorCache
+from rag.index.embedding_space import VectorCache
 
 
 @pytest.fixture

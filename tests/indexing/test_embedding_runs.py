@@ -19,13 +19,17 @@ from ollama_server import Model, OllamaServer, refused
 from property_examples import examples
 from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig
 from rag.exceptions import ConnectionError, IndexUnavailableError, ModelMissingError
-from rag.index import background
-from rag.index.background import background_texts, read_background
-from rag.index.embedding_space import Embedded, read_embedded
+from rag.index import embedding_space
+from rag.index.embedding_space import (
+    VECTORS,
+    Embedded,
+    background_texts,
+    read_background,
+    read_embedded,
+)
 from rag.index.manifest import UNEMBEDDED, published_manifest
 from rag.index.searchable_text import embedded_text
 from rag.index.snapshots import IndexDirectory
-from rag.index.vector_cache import VECTORS
 from rag.indexing.chunk_embedding import embed_chunks
 from rag.indexing.run import IndexRun
 from rag.stores import get_document_store
@@ -542,11 +546,11 @@ class TestSwitchingModels(_Embedded):
 
 
 class TestTextsOnAnything:
-    """What nearness is measured against; see `rag.index.background`."""
+    """What nearness is measured against; see `rag.index.embedding_space`."""
 
     @pytest.fixture(autouse=True)
     def _small(self, monkeypatch) -> None:
-        monkeypatch.setattr(background, "_FEW", 1)
+        monkeypatch.setattr(embedding_space, "_FEW", 1)
 
     def test_a_model_is_asked_for_them_once(self, work, embed, with_ollama, sent):
         config = with_ollama()

@@ -25,8 +25,7 @@ from rag.app.notes import NoteRef, find_named
 from rag.app.requests import RelatedRequest
 from rag.app.results import copied
 from rag.exceptions import EMBED_REST
-from rag.index.background import read_background
-from rag.index.embedding_space import read_embedded
+from rag.index.embedding_space import read_background, read_embedded
 from rag.index.lookup import FoundNote
 from rag.index.searchable_text import lexical_parts
 from rag.search.components.note_ranker import first_chunks
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
     from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
     from rag.app.workspace import Workspace
-    from rag.index.background import Background
+    from rag.index.embedding_space import Background
     from rag.index.links import Link
     from rag.index.manifest import Manifest, NoteRow
     from rag.search.filters import Filter

@@ -18,10 +18,20 @@ from typing import TYPE_CHECKING
 from rag.clients.factory import embedding_provider, resolved
 from rag.clients.protocols import EmbeddingProvider
 from rag.exceptions import ConnectionError, StoreConnectionError
-from rag.index.background import Background, background_texts, lacks_background, record_background
-from rag.index.embedding_space import Space, maker, may_lack_embeddings, other_model, read_embedded
+from rag.index.embedding_space import (
+    VECTORS,
+    Background,
+    Space,
+    VectorCache,
+    background_texts,
+    lacks_background,
+    maker,
+    may_lack_embeddings,
+    other_model,
+    read_embedded,
+    record_background,
+)
 from rag.index.manifest import Manifest
-from rag.index.vector_cache import VECTORS, VectorCache
 from rag.indexing.reports import EmbeddingReport, Progress, unseen
 
 if TYPE_CHECKING:

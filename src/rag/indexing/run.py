@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from rag.config import RAGConfig
 from rag.exceptions import IndexingError, IndexUnavailableError
-from rag.index.embedding_space import Embedded, Space, read_embedded, record_embedded
+from rag.index.embedding_space import (
+    VECTORS,
+    Embedded,
+    Space,
+    VectorCache,
+    read_embedded,
+    record_embedded,
+)
 from rag.index.manifest import (
     DAMAGE,
     UNEMBEDDED,
@@ -29,7 +36,6 @@ from rag.index.manifest import (
     read_facts,
 )
 from rag.index.snapshots import IndexDirectory
-from rag.index.vector_cache import VECTORS, VectorCache
 from rag.indexing.changes import Changes, find_changes, record_found
 from rag.indexing.note_reader import NoteChunk, NoteReader, ReadNote, failed_row
 from rag.indexing.reports import Progress, RunReport, VaultReport, unseen

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
-from rag.index.background import Background
+from rag.index.embedding_space import Background
 from rag.search.results import WORDS, NearWord, SearchedVariant, SearchMode
 from rag.stores.base.points import Batch, Candidate, NotCopied, Point
 from rag.text.bm25 import (

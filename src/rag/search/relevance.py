@@ -5,7 +5,8 @@ little for one of ten, and a cosine says nothing without what other texts have. 
 in what compares between queries, languages and modes:
 
     words     c = s / full
-    meaning   D, the excess of the note's best chunk over a foreign library (`rag.index.background`)
+    meaning   D, the excess of the note's best chunk over a foreign library
+              (`rag.index.embedding_space`)
     margin    (score − the best other score) / full, of what notes are ranked by, −1.5 to 1.5
 
 `s` is what the note scores by words and `full` what a text of average length would that held each

@@ -7,8 +7,8 @@ of words stay as they are, and each chunk gains by how near it is in meaning:
     z = (cosine − mean) / deviation
 
 The cosine is that of the sentence of the chunk that is nearest to the query, less half of the
-sentence's level (`rag.index.background`). λ grows up to elevenfold, the less of the query the best
-text holds: λ · (1 + 10 · (1 − min(1, c / .7))²), c being its score by words against `full`.
+sentence's level (`rag.index.embedding_space`). λ grows up to elevenfold, the less of the query the
+best text holds: λ · (1 + 10 · (1 − min(1, c / .7))²), c being its score by words against `full`.
 
 `full` is what a text scores that holds each word of the query once, so that meaning counts for
 more where the words of the query found little. `mean` and `deviation` are those of the cosines of

@@ -20,8 +20,14 @@ from rag.exceptions import (
     RAGError,
     Standing,
 )
-from rag.index.background import read_background
-from rag.index.embedding_space import Embedded, Space, maker, other_model, read_embedded
+from rag.index.embedding_space import (
+    Embedded,
+    Space,
+    maker,
+    other_model,
+    read_background,
+    read_embedded,
+)
 from rag.search.components import SearchComponent
 from rag.search.query import HYDE_IDLE, Query
 from rag.search.results import MEANING, SearchedVariant, SearchMode

@@ -135,7 +135,7 @@ class QueryRouter(SearchComponent):
         """Return the mean vector of each rule's examples; those known are read from disk."""
         import numpy as np
 
-        from rag.index.vector_cache import VectorCache
+        from rag.index.embedding_space import VectorCache
 
         examples = {
             label: rule["examples"]
