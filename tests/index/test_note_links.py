@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from disk_files import write
 from rag.config import RAGConfig
-from rag.index.links import NamedNote, link_key, matching_notes
+from rag.index.catalog import NamedNote, link_key, matching_notes
 from rag.index.lookup import open_manifest
 from rag.index.manifest import ChunkKey, Manifest, NoteRow
 from tables import rows

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
     from rag.app.workspace import Workspace
+    from rag.index.catalog import Link
     from rag.index.embedding_space import Background
-    from rag.index.links import Link
     from rag.index.manifest import Manifest, NoteRow
     from rag.search.filters import Filter
     from rag.stores.base.document_store import BaseDocumentStore

@@ -13,8 +13,8 @@ from typing import Any
 from rag.app.watch_state import WatcherStatus, read_watcher
 from rag.config import RAGConfig
 from rag.exceptions import IndexingError, StoreConnectionError
+from rag.index.catalog import Link
 from rag.index.embedding_space import Embedded, read_embedded
-from rag.index.links import Link
 from rag.index.lookup import open_manifest
 from rag.index.manifest import Manifest, read_facts
 from rag.index.snapshots import IndexDirectory

@@ -30,7 +30,7 @@ _SHORT_ID = re.compile(r"#?[0-9a-f]{6,36}(?:-[0-9a-f]+)*$")
 def open_manifest(config: RAGConfig) -> Iterator[Manifest]:
     """Open the manifest of the current snapshot.
 
-    :raises IndexUnavailableError: when there is no index, or one that another version made.
+    :raises IndexUnavailableError: when there is none, another version made it, or it is damaged.
     """
     directory = IndexDirectory.of(config)
     with published_manifest(directory) as manifest, reading(manifest, directory):
@@ -39,10 +39,7 @@ def open_manifest(config: RAGConfig) -> Iterator[Manifest]:
 
 @contextmanager
 def reading(manifest: Manifest, directory: IndexDirectory) -> Iterator[None]:
-    """Read a manifest that is open.
-
-    :raises IndexUnavailableError: when another version made it, or it is damaged.
-    """
+    """Read a manifest that is open; errors are those of `open_manifest`."""
     try:
         if not readable(manifest.get("fingerprint")):
             raise IndexUnavailableError(

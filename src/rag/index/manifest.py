@@ -23,10 +23,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
-from rag.index import catalog as catalog_tables
-from rag.index import links as link_tables
-from rag.index.catalog import TAGS, CatalogTables
-from rag.index.links import LinkTables, link_key
+from rag.index.catalog import SCHEMA, TAGS, CatalogTables, LinkTables, link_key
 from rag.index.snapshots import MANIFEST, IndexDirectory, damaged_index
 from rag.support.closing import Closing
 from rag.support.files import strange_kind
@@ -53,7 +50,7 @@ CREATE INDEX odd_files ON notes (vault, path) WHERE file != CAST(path AS BLOB);
 _SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE vaults (name TEXT PRIMARY KEY, root TEXT NOT NULL) WITHOUT ROWID;
-{_NOTES}{catalog_tables.SCHEMA}{link_tables.SCHEMA}"""
+{_NOTES}{SCHEMA}"""
 # To check so many files a second time takes as long as to publish that it was done.
 _MANY_CHECKS = 300
 # Raise it when points written by an older version would not be read right.
@@ -181,10 +178,7 @@ class Manifest(Closing):
 
     @classmethod
     def open_work(cls, path: Path) -> Manifest:
-        """Open a manifest to write it; make it when it is missing.
-
-        :raises sqlite3.DatabaseError: when the file is no manifest.
-        """
+        """Open a manifest to write it; make it when it is missing."""
         db = open_written(path)
         if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'notes'").fetchone():
             db.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
@@ -212,10 +206,7 @@ class Manifest(Closing):
 
     @classmethod
     def open_snapshot(cls, path: Path) -> Manifest:
-        """Open the manifest of a published snapshot, which nobody writes.
-
-        :raises IndexUnavailableError: when it is missing or damaged.
-        """
+        """Open the manifest of a snapshot; errors are those of `open_published`."""
         return cls(open_published(path, "notes"))
 
     def close(self) -> None:
@@ -418,10 +409,7 @@ class Frequencies(Closing):
 
     @classmethod
     def open(cls, path: Path) -> Frequencies:
-        """Open the file of a published snapshot.
-
-        :raises IndexUnavailableError: when it is missing or damaged.
-        """
+        """Open those of a snapshot; errors are those of `open_published`."""
         return cls(open_published(path, "counts"))
 
     @classmethod
@@ -541,10 +529,7 @@ def spans_of_copies(times: Iterable[int], before: Sequence[Span] = ()) -> tuple[
 
 
 def own_time(seconds: float | None, copied: Sequence[Span]) -> float | None:
-    """Return the time of a file; `None` where it is that of a copy, or not known.
-
-    :param seconds: since the epoch.
-    """
+    """Return the time of a file, since the epoch; `None` where it is that of a copy, or unknown."""
     return None if seconds is None or _holding(seconds, copied) else seconds
 
 

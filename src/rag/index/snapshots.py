@@ -259,10 +259,7 @@ class IndexDirectory:
         return set()
 
     def begin_work(self) -> Path:
-        """Return `work/`, which at first holds what the current snapshot does; the lock is held.
-
-        :raises DiskFullError: when the disk has no room for it.
-        """
+        """Return `work/`, which at first holds what the current snapshot does; the lock is held."""
         if not self.has_work:
             name = self.current()
             with self.disk_in_view():
@@ -333,10 +330,8 @@ class IndexDirectory:
         return disk_in_view(self.path, self.room_to_write)
 
     def require_reserve(self) -> None:
-        """Make sure that the engine can write a batch of points: a full disk would end the process.
-
-        :raises DiskFullError: when it may not be able to.
-        """
+        """Raise a DiskFullError where the engine may not have the room to write a batch of points:
+        a full disk would end the process."""
         require_room(self.path, RESERVE)
 
 

@@ -54,8 +54,7 @@ def get_document_store(
 
 
 def open_directory(config: RAGConfig, is_needed: bool = True) -> IndexDirectory:
-    """Return the folder of the configured index. Where a server has it, that was asked whether
-    another machine has written the index since, and what is here is up to date.
+    """Return the folder of the configured index, brought up to date with what a server has of it.
 
     :raises StoreConnectionError: when it does not answer, and that `is_needed` or nothing is here.
     """

@@ -17,7 +17,7 @@ from rag.app.index_state import check_vaults, open_index
 from rag.app.results import copied
 from rag.config import RAGConfig
 from rag.exceptions import UPDATE_INDEX, NotFoundError, QueryError, UsageError
-from rag.index.links import Link, NamedNote
+from rag.index.catalog import Link, NamedNote
 from rag.index.lookup import FoundNote, find_note
 from rag.index.manifest import NoteRow
 from rag.support.json_reports import hidden, inline, optional

@@ -17,7 +17,7 @@ from rag.text.messages import brief, plural, visible
 
 if TYPE_CHECKING:
     from rag.app.related import RelatedNote, RelatedReport
-    from rag.index.links import Link
+    from rag.index.catalog import Link
 
 
 def get(

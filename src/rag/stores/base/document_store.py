@@ -92,11 +92,9 @@ def with_store(data: dict[str, Any]) -> dict[str, Any]:
 
 
 class BaseDocumentStore(NotCopied, Closing, ABC):
-    """The documents of an index in a folder. The embedded engine and a server answer alike: both
-    are asked for points.
-
-    What is read is the current snapshot, or, once writing has begun, what is written. Where nothing
-    was ever written there are no documents."""
+    """The documents of an index in a folder: of the current snapshot or, once writing has begun, of
+    what is written; none where nothing was ever written. The embedded engine and a server answer
+    alike: both are asked for points."""
 
     collection_name: str
     similarity = "cosine"  # how embeddings are compared
@@ -210,10 +208,7 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
             return snapshot.name if snapshot else None
 
     def frequencies(self) -> Frequencies:
-        """Return the document frequencies of what is read.
-
-        :raises IndexUnavailableError: when they are missing or damaged.
-        """
+        """Return the document frequencies of what is read."""
         with self.mutex:
             if self.reads_work:
                 return self._counted()
@@ -368,17 +363,12 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
         return self.count_points()
 
     def count_documents_by_filter(self, filters: dict[str, Any] | None) -> int:
-        """Return how many documents a filter selects.
-
-        :raises FilterError: when the filter is malformed.
-        """
+        """Return how many documents a filter selects; errors are those of `convert_filters`."""
         return self.count_points(convert_filters(filters))
 
     def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
-        """Return the documents that a filter selects, with their vectors, in order of point id.
-
-        :raises FilterError: when the filter is malformed.
-        """
+        """Return the documents that a filter selects, with their vectors, in order of point id;
+        errors are those of `convert_filters`."""
         pages = self.point_pages(Page(_PAGE, convert_filters(filters), vectors=True))
         return [*map(to_document, chain.from_iterable(pages))]
 
@@ -569,9 +559,8 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
         return {names[point.id]: point.embeddings for point in points if point.embeddings}
 
     def sample_ids(self) -> list[str]:
-        """Return the ids of `_SAMPLE_SIZE` documents with an embedding, those whose points have the
-        lowest ids, which are hashes: their cosines tell what is near to a query in this index and
-        by its model. A snapshot is asked for them once."""
+        """Return the ids of `_SAMPLE_SIZE` documents with an embedding, the first by hash: their
+        cosines tell what is near to a query in this index and by its model."""
         with self.mutex:
             if self._published() is None or self._sample is None:
                 page, _ = self.read_page(Page(_SAMPLE_SIZE, WITH_EMBEDDING, ["id"]))

@@ -123,11 +123,8 @@ def _places() -> tuple[str, ...]:
 
 
 def _mirror(source: str, target: str, tables: Mapping[str, bytes], listed: set[str] | None) -> None:
-    """Link a folder, but for the tables.
-
-    :param listed: the folders that the engine lists, and those of the tables: all else is linked.
-        Without it only what the engine opens for reading alone; all else is copied.
-    """
+    """Link a folder, but for the tables, and for folders that are `listed`; without these only what
+    the engine opens for reading alone: all else is copied."""
     with os.scandir(source) as entries:
         for entry in entries:
             twin = f"{target}/{entry.name}"

@@ -139,10 +139,7 @@ def _home(directory: IndexDirectory) -> Path:
 
 
 class Catalog:
-    """The catalog of a collection.
-
-    Every call may fail as `RestClient.request` does.
-    """
+    """The catalog of a collection; calls fail as `RestClient.request` does."""
 
     def __init__(self, client: RestClient) -> None:
         self.settings = client.settings
@@ -153,9 +150,8 @@ class Catalog:
     # -- the head ----------------------------------------------------------------------
 
     def head(self, seconds: float | None = None) -> Head | None:
-        """Return the head, `None` when there is none.
+        """Return the head, `None` when there is none, within some seconds.
 
-        :param seconds: the deadline of the request, where it is sooner than usual.
         :raises IndexUnavailableError: when it is damaged, or of a later version of the program.
         """
         payload = self._payload(_HEAD, seconds)
