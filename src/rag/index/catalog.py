@@ -60,14 +60,126 @@ _KATAKANA = ("\u30a1", "\u3100")  # between these is every word of katakana
 _Near = tuple[int, bool, bool, float, str]
 
 
+# -- which note a link means -----------------------------------------------------------
+
+
+class NamedNote(NamedTuple):
+    """A note and what it is called; `path` is relative to its vault."""
+
+    id: str
+    vault: str
+    path: str
+    title: str
+    aliases: tuple[str, ...]
+
+
+@lru_cache(1 << 14)  # of each link of each note that may lead somewhere
+def link_key(name: str) -> str:
+    """Return what a link and a name of its note have in common: the last part of either, without
+    the suffix of a note, in lower case and without accents."""
+    return spelling_key(_bare(name.rstrip("/").rpartition("/")[2]))
+
+
+def leads_to_a_file(target: str) -> bool:
+    """Return whether a link leads to a picture or another file that is no note."""
+    return bool(_OTHER_FILE.search(target)) and not target.lower().endswith(SUFFIXES)
+
+
+def matching_notes(
+    target: str, vault: str, folder: str, notes: Sequence[NamedNote]
+) -> list[NamedNote]:
+    """Return the notes that a link of a note in a folder of a vault leads to: one; several when
+    they answer equally; none.
+
+    Notes of its own vault go before others; then a path from the note with the link, one from the
+    vault, the end of a path (a file name is one), a title, an alias."""
+    own = [note for note in notes if note.vault == vault]
+    others = [note for note in notes if note.vault != vault]
+    for some, within in ((own, folder), (others, None)):
+        for answers in _readings(target, within):
+            if matches := [note for note in some if answers(note)]:
+                if target.lower().endswith(SUFFIXES):
+                    return matches
+                # A link that names no suffix means notes in Markdown, where there are some.
+                return [m for m in matches if m.path.lower().endswith(MARKDOWN)] or matches
+    return []
+
+
+def _readings(target: str, folder: str | None) -> Iterator[Callable[[NamedNote], bool]]:
+    """Yield what tells the notes that a link may mean, the surest first."""
+    wanted = name_key(target)
+    whole = wanted.lstrip("/")
+    if folder is not None:
+        path = name_key(posixpath.normpath(posixpath.join(folder, target)))
+        if not path.startswith("..") and not target.startswith("/"):
+            yield lambda note: path in _paths(note.path)
+        if target.startswith("."):  # it is a path from the note, and nothing else
+            return
+        yield lambda note: whole in _paths(note.path)
+    yield lambda note: any(
+        path.endswith(f"/{whole}") for path in _paths(f"/{note.vault}/{note.path}")
+    )
+    yield lambda note: wanted == name_key(note.title)
+    yield lambda note: wanted in map(name_key, note.aliases)
+
+
+def _paths(path: str) -> tuple[str, str]:
+    """Return what a path is compared by: with its suffix and without."""
+    return name_key(path), name_key(_bare(path))
+
+
+def _bare(path: str) -> str:
+    suffix = next((end for end in SUFFIXES if path.lower().endswith(end)), "")
+    return path.removesuffix(path[len(path) - len(suffix) :]) if suffix else path
+
+
+# -- links -----------------------------------------------------------------------------
+
+
+class Link(NamedTuple):
+    """A link of the note `source`: what it names, the line where it stands first, from 1, and the
+    notes that answer to it: none, one, or several equally."""
+
+    source: NamedNote
+    target: str
+    line: int
+    notes: list[NamedNote]
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether it leads to one note."""
+        return len(self.notes) == 1
+
+    def to_json(self) -> dict[str, Any]:
+        """Return `from`, the note with the link (`vault`, `path`, `title`), the `line` where it
+        stands, its `target`, its `state` (`ok`, `ambiguous` or `broken`), and `to`, the notes that
+        it may mean."""
+        source, *notes = [
+            {"vault": note.vault, "path": note.path, "title": note.title}
+            for note in (self.source, *self.notes)
+        ]
+        state = "ok" if self.is_clear else "ambiguous" if notes else "broken"
+        head = {"from": source, "line": self.line, "target": self.target}
+        return {**head, "state": state, "to": notes}
+
+
+def _note(identity: str, vault: str, path: str, title: str, aliases: str) -> NamedNote:
+    return NamedNote(identity, vault, path, title, tuple(json.loads(aliases)))
+
+
+# -- the tables --------------------------------------------------------------------------
+
+
 class CatalogTables:
-    """What notes have, and the words that they hold: a `rag.query.planner.names.Catalogue`.
+    """What notes have, the words that they hold, and their links: a
+    `rag.query.planner.names.Catalogue`.
 
     :param db: the manifest's connection; what is read once is kept.
     """
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
+        self._named: dict[str, list[NamedNote]] = {}  # by the target of a link
         self._rows = cache(lambda query, *values: tuple(db.execute(query, values)))
 
     def _column(self, query: str, *values: object) -> list[str]:
@@ -247,132 +359,19 @@ class CatalogTables:
     def _is_name(self, word: str) -> bool:
         return bool(self._column("SELECT 1 FROM names WHERE key = ?", word))
 
-
-def _is_changed(word: str, near: str) -> bool:
-    return len(word) == len(near) and sum(a != b for a, b in zip(word, near, strict=True)) == 1
-
-
-# -- which note a link means -----------------------------------------------------------
-
-
-class NamedNote(NamedTuple):
-    """A note and what it is called; `path` is relative to its vault."""
-
-    id: str
-    vault: str
-    path: str
-    title: str
-    aliases: tuple[str, ...]
-
-
-@lru_cache(1 << 14)  # of each link of each note that may lead somewhere
-def link_key(name: str) -> str:
-    """Return what a link and a name of its note have in common: the last part of either, without
-    the suffix of a note, in lower case and without accents."""
-    return spelling_key(_bare(name.rstrip("/").rpartition("/")[2]))
-
-
-def leads_to_a_file(target: str) -> bool:
-    """Return whether a link leads to a picture or another file that is no note."""
-    return bool(_OTHER_FILE.search(target)) and not target.lower().endswith(SUFFIXES)
-
-
-def matching_notes(
-    target: str, vault: str, folder: str, notes: Sequence[NamedNote]
-) -> list[NamedNote]:
-    """Return the notes that a link of a note in a folder of a vault leads to: one; several when
-    they answer equally; none.
-
-    Notes of its own vault go before others; then a path from the note with the link, one from the
-    vault, the end of a path (a file name is one), a title, an alias."""
-    own = [note for note in notes if note.vault == vault]
-    others = [note for note in notes if note.vault != vault]
-    for some, within in ((own, folder), (others, None)):
-        for answers in _readings(target, within):
-            if matches := [note for note in some if answers(note)]:
-                if target.lower().endswith(SUFFIXES):
-                    return matches
-                # A link that names no suffix means notes in Markdown, where there are some.
-                return [m for m in matches if m.path.lower().endswith(MARKDOWN)] or matches
-    return []
-
-
-def _readings(target: str, folder: str | None) -> Iterator[Callable[[NamedNote], bool]]:
-    """Yield what tells the notes that a link may mean, the surest first."""
-    wanted = name_key(target)
-    whole = wanted.lstrip("/")
-    if folder is not None:
-        path = name_key(posixpath.normpath(posixpath.join(folder, target)))
-        if not path.startswith("..") and not target.startswith("/"):
-            yield lambda note: path in _paths(note.path)
-        if target.startswith("."):  # it is a path from the note, and nothing else
-            return
-        yield lambda note: whole in _paths(note.path)
-    yield lambda note: any(
-        path.endswith(f"/{whole}") for path in _paths(f"/{note.vault}/{note.path}")
-    )
-    yield lambda note: wanted == name_key(note.title)
-    yield lambda note: wanted in map(name_key, note.aliases)
-
-
-def _paths(path: str) -> tuple[str, str]:
-    """Return what a path is compared by: with its suffix and without."""
-    return name_key(path), name_key(_bare(path))
-
-
-def _bare(path: str) -> str:
-    suffix = next((end for end in SUFFIXES if path.lower().endswith(end)), "")
-    return path.removesuffix(path[len(path) - len(suffix) :]) if suffix else path
-
-
-# -- links -----------------------------------------------------------------------------
-
-
-class Link(NamedTuple):
-    """A link of the note `source`: what it names, the line where it stands first, from 1, and the
-    notes that answer to it: none, one, or several equally."""
-
-    source: NamedNote
-    target: str
-    line: int
-    notes: list[NamedNote]
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether it leads to one note."""
-        return len(self.notes) == 1
-
-    def to_json(self) -> dict[str, Any]:
-        """Return `from`, the note with the link (`vault`, `path`, `title`), the `line` where it
-        stands, its `target`, its `state` (`ok`, `ambiguous` or `broken`), and `to`, the notes that
-        it may mean."""
-        source, *notes = [
-            {"vault": note.vault, "path": note.path, "title": note.title}
-            for note in (self.source, *self.notes)
-        ]
-        state = "ok" if self.is_clear else "ambiguous" if notes else "broken"
-        head = {"from": source, "line": self.line, "target": self.target}
-        return {**head, "state": state, "to": notes}
-
-
-class LinkTables:
-    """The links between notes."""
-
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
-        self._known: dict[str, list[NamedNote]] = {}  # by target
+    # -- links -------------------------------------------------------------------------
 
     def resolve(self, target: str, vault: str, path: str) -> list[NamedNote]:
         """Return the notes that a link, without heading, of the note at a path leads to: one;
         several when they answer equally; none."""
-        if target not in self._known:
+        if target not in self._named:
             rows = self._db.execute(
                 f"SELECT DISTINCT {_NOTE} FROM names CROSS JOIN notes ON notes.id = names.id"
                 " WHERE key IN (?, ?) ORDER BY vault, path",
                 (spelling_key(target), link_key(target)),
             )
-            self._known[target] = [_note(*row) for row in rows]
-        return matching_notes(target, vault, posixpath.dirname(path), self._known[target])
+            self._named[target] = [_note(*row) for row in rows]
+        return matching_notes(target, vault, posixpath.dirname(path), self._named[target])
 
     def links_from(self, vault: str, path: str) -> list[Link]:
         """Return the links of a note, in the order of its text; those to files that are no notes
@@ -421,5 +420,5 @@ class LinkTables:
                 yield Link(source, target, line, self.resolve(target, source.vault, source.path))
 
 
-def _note(identity: str, vault: str, path: str, title: str, aliases: str) -> NamedNote:
-    return NamedNote(identity, vault, path, title, tuple(json.loads(aliases)))
+def _is_changed(word: str, near: str) -> bool:
+    return len(word) == len(near) and sum(a != b for a, b in zip(word, near, strict=True)) == 1

@@ -23,7 +23,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
-from rag.index.catalog import SCHEMA, TAGS, CatalogTables, LinkTables, link_key
+from rag.index.catalog import SCHEMA, TAGS, CatalogTables, link_key
 from rag.index.snapshots import MANIFEST, IndexDirectory, damaged_index
 from rag.support.closing import Closing
 from rag.support.files import strange_kind
@@ -310,13 +310,10 @@ class Manifest(Closing):
 
     @property
     def catalogue(self) -> CatalogTables:
-        """What the notes have: tags, front matter values, words; it reads each once."""
+        """What the notes have: tags, front matter values, words, and links as they lead now."""
         return CatalogTables(self._db)
 
-    @property
-    def links(self) -> LinkTables:
-        """The links between the notes, as they lead now."""
-        return LinkTables(self._db)
+    links = catalogue
 
     # -- the writer's steps ------------------------------------------------------------
 
