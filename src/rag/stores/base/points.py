@@ -36,7 +36,6 @@ Filter = dict[str, Any]  # Qdrant's, in JSON: what a server is sent, and the eng
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _MAX_DEPTH = 64  # the engine fails at 130
-_MAX_FLOAT = 3.4028234e38
 _TOP_LEVEL = ("id", "content", "blob", "score")
 _BARE_NAME = re.compile(r"[\w-]+(\[\d*\])*$")
 _EXACT_INTEGER = 1 << 53
@@ -235,9 +234,7 @@ def sparse_vector(sparse: SparseEmbedding, owner: str = "query") -> SparseVector
 def _are_floats(numbers: list[float]) -> bool:
     """Whether all are finite, also with the engine's 32 bits."""
     try:
-        return math.isfinite(sum(numbers)) and (
-            not numbers or -_MAX_FLOAT <= min(numbers) <= max(numbers) <= _MAX_FLOAT
-        )
+        return math.isfinite(sum(array("f", numbers)))
     except (OverflowError, TypeError):
         return False
 
@@ -315,7 +312,9 @@ def convert_filters(filters: dict[str, Any] | None) -> Filter | None:
     if not filters:
         return None
     try:
-        return _convert(filters)
+        where = _convert(filters)
+        _encode(where).encode("utf-8")  # text that is no Unicode and infinite numbers are refused
+        return where
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         from haystack.errors import FilterError
 
@@ -323,49 +322,43 @@ def convert_filters(filters: dict[str, Any] | None) -> Filter | None:
 
 
 def _convert(node: Any) -> Filter:
-    if not isinstance(node, dict) or "operator" not in node:
-        raise ValueError(f"it needs an 'operator': {node!r}")
-    if "field" in node:
-        return _comparison(node)
-    operator, conditions = node["operator"], node.get("conditions")
-    if not isinstance(conditions, list):
-        raise ValueError(f"it needs a 'field' or a list of 'conditions': {node!r}")
-    nested = [_convert(condition) for condition in conditions]
-    match operator:
-        case "AND":
-            return {"must": nested}
-        case "OR":
-            return {"should": nested} if nested else has_id(())
-        case "NOT":
-            return {"must_not": nested if len(nested) == 1 else [{"must": nested}]}
-    raise ValueError(f"unknown logical operator {operator!r}: use AND, OR or NOT")
+    match node:
+        case {"field": str(field), "operator": operator, "value": value}:
+            return _comparison(field, operator, value)
+        case {"operator": operator, "conditions": list(conditions)}:
+            nested = [_convert(condition) for condition in conditions]
+            match operator:
+                case "AND":
+                    return {"must": nested}
+                case "OR":
+                    return {"should": nested} if nested else has_id(())
+                case "NOT":
+                    return {"must_not": nested if len(nested) == 1 else [{"must": nested}]}
+            raise ValueError(f"unknown logical operator {operator!r}: use AND, OR or NOT")
+    message = "it needs an 'operator', and a 'field' with a 'value' or a list of 'conditions'"
+    raise ValueError(f"{message}: {node!r}")
 
 
-def _comparison(node: dict[str, Any]) -> Filter:
-    if "value" not in node:
-        raise ValueError(f"a comparison needs a 'value': {node!r}")
-    operator, value, field = node["operator"], node["value"], node["field"]
-    if not isinstance(field, str):
-        raise TypeError(f"a field is a name, not {field!r}")
+def _comparison(field: str, operator: Any, value: Any) -> Filter:
     # A bare name means a meta field.
     key = field if field.startswith("meta.") or field in _TOP_LEVEL else f"meta.{field}"
-    if operator == "==":
-        return _equal(key, value)
-    if operator == "!=":
-        return {"must_not": [_equal(key, value)]}
-    if operator in ("in", "not in"):
-        if not isinstance(value, list):
-            raise TypeError(f"'{operator}' needs a list, not {value!r}")
-        member = _any_of(key, value)
-        return member if operator == "in" else {"must_not": [member]}
-    if operator in _RANGES:
-        return _range(key, operator, value)
-    raise ValueError(f"unknown operator {operator!r}: use ==, !=, >, >=, <, <=, in or not in")
+    match operator:
+        case "==":
+            return _equal(key, value)
+        case "!=":
+            return {"must_not": [_equal(key, value)]}
+        case "in" | "not in" if isinstance(value, list):
+            member = _any_of(key, value)
+            return member if operator == "in" else {"must_not": [member]}
+        case ">" | ">=" | "<" | "<=":
+            return _range(key, _RANGES[operator], value)
+    names = "use ==, !=, >, >=, <, <=, or in or not in with a list"
+    raise ValueError(f"{field!r} cannot be compared by {operator!r} with {value!r}: {names}")
 
 
 def _path(key: str) -> str:
     """Quote what the engine's paths cannot name bare, such as `date created`."""
-    parts = _text(key).split(".")
+    parts = key.split(".")
     if '"' in key or not all(parts):
         raise ValueError(f"a field of no possible name: {key}")
     return ".".join(part if _BARE_NAME.match(part) else f'"{part}"' for part in parts)
@@ -377,49 +370,31 @@ def _equal(key: str, value: Any) -> Filter:
         return {"must": [{"is_empty": {"key": path}}]}
     if isinstance(value, bool):
         return _field(TRUE_FIELDS if value else FALSE_FIELDS, match={"value": key})
-    if isinstance(value, str):
-        return _field(path, match={"value": _text(value)})
-    if isinstance(value, int) and abs(value) >= _EXACT_INTEGER:
-        if abs(value) >= _INTEGERS:
-            raise OverflowError(f"{value} has more than 64 bits")
+    if isinstance(value, int) and abs(value) >= _INTEGERS:
+        raise OverflowError(f"{value} has more than 64 bits")
+    if isinstance(value, str) or (isinstance(value, int) and abs(value) >= _EXACT_INTEGER):
         return _field(path, match={"value": value})
     if isinstance(value, (int, float)):
-        return _numbers(path, gte=float(value), lte=float(value))
+        return _field(path, range={"gte": float(value), "lte": float(value)})
     raise TypeError(f"cannot compare {key} with a {type(value).__name__}")
 
 
 def _any_of(key: str, values: list[Any]) -> Filter:
-    if not values:
-        return has_id(())
-    if all(isinstance(value, str) for value in values):
-        return _field(_path(key), match={"any": [*map(_text, values)]})
-    return {"should": [_equal(key, value) for value in values]}
+    if values and all(isinstance(value, str) for value in values):
+        return _field(_path(key), match={"any": values})
+    return {"should": [_equal(key, value) for value in values]} if values else has_id(())
 
 
-def _range(key: str, operator: str, value: Any) -> Filter:
-    bound = _RANGES[operator]
+def _range(key: str, bound: str, value: Any) -> Filter:
     if value is None:
         return has_id(())
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return _numbers(_path(key), **{bound: float(value)})
-    if isinstance(value, str):
-        value = datetime.fromisoformat(value)
-    if isinstance(value, datetime):
-        return _field(_path(key), range={bound: value.isoformat()})
-    raise TypeError(f"'{operator}' needs a number or an ISO date, not {value!r}")
-
-
-def _numbers(path: str, **bounds: float) -> Filter:
-    if not all(map(math.isfinite, bounds.values())):  # JSON has no others
-        raise ValueError("a number must be finite")
-    return _field(path, range=bounds)
+        return _field(_path(key), range={bound: float(value)})
+    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+    if isinstance(moment, datetime):
+        return _field(_path(key), range={bound: moment.isoformat()})
+    raise TypeError(f"an order needs a number or an ISO date, not {value!r}")
 
 
 def _field(path: str, **condition: Any) -> Filter:
     return {"must": [{"key": path, **condition}]}
-
-
-def _text(value: str) -> str:
-    """:raises ValueError: for what is no Unicode: it cannot be sent, nor matched."""
-    value.encode("utf-8")
-    return value
