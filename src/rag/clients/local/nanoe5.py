@@ -315,7 +315,9 @@ class BuiltinEmbeddings(EmbeddingProvider):
     def _embed(self, texts: Sequence[str], is_query: bool) -> list[list[float]]:
         """Return the vectors of a few texts, of which somebody waits."""
         load, threads = self._load_soon(is_query), self._queries.threads
-        vectors: list[list[float]] = self._queries.call(embed, load, threads, [*texts])
+        # An engine that ends a process does so when notes are to be embedded, and never a search.
+        call = self._queries.call if is_query else self._queries.call_apart
+        vectors: list[list[float]] = call(embed, load, threads, [*texts])
         return vectors
 
     # -- what another model has otherwise ---------------------------------------------------
