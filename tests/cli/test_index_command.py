@@ -34,14 +34,14 @@ class TestIndex:
     def test_notes_that_failed_give_5_and_are_named(self, rag, indexed, monkeypatch):
         from rag.indexing.note_reader import NoteReader
 
-        read = NoteReader.read
+        read = NoteReader._read_here
 
         def fail(reader, file):
             if file.path == "bad.md":
                 raise PermissionError(13, "Permission denied")
             return read(reader, file)
 
-        monkeypatch.setattr(NoteReader, "read", fail)
+        monkeypatch.setattr(NoteReader, "_read_here", fail)
         (indexed / "bad.md").write_text("x")
         (indexed / "good.md").write_text("x")
         ran = rag("index", "-q")
