@@ -257,9 +257,8 @@ class Manifest(Closing):
     def stats(self, vault: str) -> dict[str, tuple[int, int, bool]]:
         """Return by path what a file looked like: size, mtime_ns, and whether it must be read
         again whatever it looks like now."""
-        rows = self._db.execute(
-            "SELECT path, size, mtime_ns, racy OR failed FROM notes WHERE vault = ?", (vault,)
-        )
+        query = "SELECT path, size, mtime_ns, racy OR failed FROM notes WHERE vault = ?"
+        rows = self._db.execute(query, (vault,))
         return {path: (size, mtime, bool(again)) for path, size, mtime, again in rows}
 
     def states(self, vault: str) -> dict[str, str]:
@@ -270,18 +269,12 @@ class Manifest(Closing):
 
     def odd_files(self) -> dict[tuple[str, str], str]:
         """Return by vault and path the files whose name on disk is not their path (not NFC)."""
-        rows = self._db.execute(
-            "SELECT vault, path, file FROM notes WHERE file != CAST(path AS BLOB)"
-        )
-        return {(vault, path): os.fsdecode(file) for vault, path, file in rows}
+        query = "SELECT vault, path, file FROM notes WHERE file != CAST(path AS BLOB)"
+        return {(v, path): os.fsdecode(file) for v, path, file in self._db.execute(query)}
 
     def note(self, vault: str, path: str) -> NoteRow | None:
         """Return one note."""
         return next(self.notes("vault = ? AND path = ?", vault, path), None)
-
-    def note_id(self, vault: str, path: str) -> str:
-        """Return the id of a note; empty where there is none."""
-        return str(self._value("SELECT id FROM notes WHERE vault = ? AND path = ?", vault, path))
 
     def notes(
         self, where: str = "1", *values: Any, order: str = "vault, path"
@@ -294,11 +287,9 @@ class Manifest(Closing):
         """Return vault, path, title, aliases and id of every indexed note, or of those with one of
         some names as title, alias or file name."""
         among = " AND id IN (SELECT value FROM json_each(?))" if called else ""
-        rows = self._db.execute(
-            "SELECT vault, path, title, aliases, id FROM notes"
-            f" WHERE length(chunks) > 0{among} ORDER BY vault, path",
-            [json.dumps(self.catalogue.named(*called))] if called else [],
-        )
+        query = f"SELECT vault, path, title, aliases, id FROM notes WHERE length(chunks) > 0{among}"
+        ids = [json.dumps(self.catalogue.named(*called))] if called else []
+        rows = self._db.execute(f"{query} ORDER BY vault, path", ids)
         return [(v, p, t, json.loads(a), i) for v, p, t, a, i in rows]
 
     def notes_by_chunk(self) -> dict[bytes, str]:
@@ -326,9 +317,8 @@ class Manifest(Closing):
             self._drop(row.id)
             if not row.chunks:
                 continue
-            facts = {(TAGS, tag) for tag in row.tags}
-            for name, values in row.fields.items():
-                facts |= {(name, value) for value in values if name != TAGS}
+            fields = row.fields | {TAGS: row.tags}
+            facts = {(name, value) for name, values in fields.items() for value in values}
             called = (*row.aliases, PurePath(row.path).stem, row.title)
             names = {spelling_key(name): name for name in called}
             names.pop("", None)
@@ -346,10 +336,11 @@ class Manifest(Closing):
 
     def forget(self, vault: str, paths: Iterable[str]) -> None:
         """Drop notes whose chunks are gone from the shard."""
-        self._own()
+        db = self._own()
         for path in paths:
-            self._drop(self.note_id(vault, path))
-            self._db.execute("DELETE FROM notes WHERE vault = ? AND path = ?", (vault, path))
+            if row := self.note(vault, path):
+                self._drop(row.id)
+                db.execute("DELETE FROM notes WHERE vault = ? AND path = ?", (vault, path))
 
     def add_words(self, words: Collection[str]) -> None:
         """Add words of the notes, those that are there already too."""
@@ -441,12 +432,9 @@ class Frequencies(Closing):
 
     def change(self, changes: Counter[int]) -> None:
         """Add changes, from `dimension_counts`, to the counts."""
+        add = "ON CONFLICT (dimension) DO UPDATE SET count = count + excluded.count"
         with self._mutex, self._db:
-            self._db.executemany(
-                "INSERT INTO counts VALUES (?, ?)"
-                " ON CONFLICT (dimension) DO UPDATE SET count = count + excluded.count",
-                sorted(changes.items()),
-            )
+            self._db.executemany(f"INSERT INTO counts VALUES (?, ?) {add}", sorted(changes.items()))
             self._db.execute("DELETE FROM counts WHERE count = 0")
         self._count.cache_clear()
         self.chunks = self._count(CHUNKS)

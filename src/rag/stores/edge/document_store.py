@@ -216,11 +216,8 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
                 query = qe.Query.Nearest(words, using=SPARSE)
             else:
                 query = qe.Query.Nearest(vector, using=DENSE)
-            requests.append(
-                qe.QueryRequest(
-                    limit=limit, query=query, filter=edge_filter(where), with_payload=fields
-                )
-            )
+            wanted: Any = {"filter": edge_filter(where), "with_payload": fields}
+            requests.append(qe.QueryRequest(limit=limit, query=query, **wanted))
         with self._reading("search", frozenset(dimensions)) as shard:
             if shard is None:
                 return [[] for _ in searches]
@@ -302,10 +299,8 @@ def _from_record(record: Any) -> Point:
 
 def edge_filter(where: Filter | None) -> qe.Filter | None:
     """Return a filter in JSON as the engine takes it."""
-    if where is None:
-        return None
-    lists: dict[str, Any] = {how: [*map(_condition, parts)] for how, parts in where.items()}
-    return qe.Filter(**lists)
+    lists: dict[str, Any] = {how: [*map(_condition, of)] for how, of in (where or {}).items()}
+    return qe.Filter(**lists) if where else None
 
 
 def _condition(condition: dict[str, Any]) -> Any:
@@ -321,7 +316,7 @@ def _condition(condition: dict[str, Any]) -> Any:
         case {"key": path, "match": {"any": values}}:
             return qe.FieldCondition(path, match=qe.MatchAny(values))
         case {"key": path, "range": bounds}:
-            is_of_dates = any(isinstance(bound, str) for bound in bounds.values())
+            is_of_dates = isinstance(next(iter(bounds.values())), str)
             kind = qe.RangeDateTime if is_of_dates else qe.RangeFloat
             return qe.FieldCondition(path, range=kind(**bounds))
     return edge_filter(condition)
