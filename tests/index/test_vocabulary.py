@@ -17,9 +17,6 @@ def near(*vocabulary: str, to: str) -> list[str]:
         return list(manifest.catalogue.words_near(to))
 
 
-# -- what is known ---------------------------------------------------------------------
-
-
 # -- by their beginnings ---------------------------------------------------------------
 
 

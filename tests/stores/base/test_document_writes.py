@@ -80,9 +80,3 @@ def test_quantized_embeddings_keep_a_hundredth(path):
         [found] = store.filter_documents()
         assert found.embedding == pytest.approx([0.6, 0.8], abs=1e-2)
         assert found.embedding != [0.6, 0.8]
-
-
-# -- both kinds of query at once -------------------------------------------------------
-
-
-# -- any number of queries at once -----------------------------------------------------

@@ -49,9 +49,6 @@ def ids(store: QdrantEdgeDocumentStore, filters: dict[str, Any] | None) -> set[s
     return {document for document in found if not document.startswith("ballast")}
 
 
-# -- the oracle ------------------------------------------------------------------------
-
-
 # -- properties ------------------------------------------------------------------------
 
 WORDS = st.sampled_from(["work", "home", "日記", "", "nowhere", "Ann", "first"])

@@ -55,9 +55,6 @@ def test_a_candidate_names_its_note_and_its_section(store):
     assert candidate.score > 0
 
 
-# -- documents by id -------------------------------------------------------------------
-
-
 # -- all that hold a word --------------------------------------------------------------
 
 
@@ -146,6 +143,3 @@ def test_documents_without_a_date_are_listed_after_the_others(store):
     store.write_documents([doc("dated", created="2025-01-01"), doc("bare"), doc("no", created="")])
     assert ids(store.newest()) == ["dated", "bare", "no"]
     assert ids(store.newest(top_k=1)) == ["dated"]
-
-
-# -- before and after publishing -------------------------------------------------------

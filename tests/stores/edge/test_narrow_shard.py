@@ -86,9 +86,6 @@ def find(store: Store, *words: int, where: dict[str, Any] | None = None) -> list
     return store.find_candidates(asked(*words), where, top_k=50)
 
 
-# -- what is written -------------------------------------------------------------------
-
-
 # -- what is found ---------------------------------------------------------------------
 
 WORD = st.one_of(

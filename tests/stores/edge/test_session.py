@@ -97,9 +97,6 @@ def test_a_reader_that_fails_to_open_a_generation_holds_no_file(store, path, pub
     assert open_files(path) == []
 
 
-# -- what is read ----------------------------------------------------------------------
-
-
 # -- staying with one snapshot -------------------------------------------------------
 
 
@@ -177,6 +174,3 @@ def test_a_publish_in_the_middle_of_a_search_changes_nothing(reader, indexed, mo
         disturbed = search(pipeline, asked, explained=True)
     assert published
     assert disturbed == undisturbed
-
-
-# -- merging as points come ------------------------------------------------------------

@@ -132,9 +132,6 @@ def test_wherever_fetching_loses_the_server_the_next_command_fetches_it(desk, la
         assert not [*laptop.folder.glob(".gen-*")]
 
 
-# -- the folder of an index ------------------------------------------------------------
-
-
 # -- what is damaged here --------------------------------------------------------------
 
 

@@ -170,6 +170,3 @@ def test_a_key_is_not_sent_to_another_machine_in_the_clear(tmp_path, monkeypatch
     with pytest.raises(ConfigError, match="unencrypted") as caught:
         store.begin_writing()
     assert "s3cret" not in str(caught.value) + caught.value.hint
-
-
-# -- serialising -----------------------------------------------------------------------
