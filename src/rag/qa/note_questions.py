@@ -185,7 +185,7 @@ def _choose(
         first = all_of([query.filters, FIRST])
         count = store.count_documents_by_filter(first)
         most = count if named is None else min(named, count)
-        newest = store.newest(first, most)[:most]
+        newest = store.newest(first, most)
     return _Chosen(
         query,
         words,

@@ -184,7 +184,7 @@ def list_notes(store: BaseDocumentStore, query: Query) -> list[Hit]:
 def newest_chunks(store: BaseDocumentStore, query: Query, top_k: int) -> list[Candidate]:
     """Return the first chunks of the notes that the filters of a query select, the newest first;
     none where it does not ask for a list."""
-    return store.newest(all_of([query.filters, FIRST]), top_k)[:top_k] if query.lists else []
+    return store.newest(all_of([query.filters, FIRST]), top_k) if query.lists else []
 
 
 @component

@@ -518,8 +518,8 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
         return self.search_points([Search(vector, limit, where, fields)])[0]
 
     def newest(self, filters: dict[str, Any] | None = None, top_k: int = 10) -> list[Candidate]:
-        """Return chunks of the notes created last, those of a note beside each other, score 0; then
-        those of notes without a date: `top_k`, and what was created when the last of these was."""
+        """Return the `top_k` chunks of the notes created last, those of a note beside each other,
+        score 0; then those of notes without a date."""
         if top_k < 1:
             return []
         where, fields, limit = convert_filters(filters), [*CANDIDATE_FIELDS, _CREATED], top_k
@@ -531,11 +531,11 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
         if len(points) < limit:  # all with a date; the engine knows no order of the others
             page, _ = self.read_page(Page(2 * limit, where, fields))
             points += [point for point in page if not _created(point)][:limit]
-        last = _created(points[top_k - 1]) if top_k < len(points) else ""
-        points = points[:top_k] + [point for point in points[top_k:] if _created(point) == last]
         # The engine returns those of one moment in no certain order.
-        pairs = sorted(((_created(point), to_candidate(point)) for point in points), key=_by_note)
-        return [c for _, c in sorted(pairs, key=lambda pair: pair[0], reverse=True)]
+        candidates = [(_created(point), to_candidate(point)) for point in points]
+        candidates.sort(key=lambda pair: (pair[1].note, pair[1].id))
+        candidates.sort(key=lambda pair: pair[0], reverse=True)
+        return [candidate for _, candidate in candidates[:top_k]]
 
     # -- embeddings: those of a document's sentences, several a document ---------------
 
@@ -593,7 +593,3 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
 
 def _created(point: Point) -> str:
     return str((point.payload.get("meta") or {}).get("created", ""))
-
-
-def _by_note(pair: tuple[str, Candidate]) -> tuple[str, str]:
-    return pair[1].note, pair[1].id
