@@ -11,7 +11,7 @@ import math
 import re
 import uuid
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, Union
 
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 
 DENSE = "sentences"  # the space of embeddings: several a point, the nearest of which counts
 SPARSE = "lexical"
-# Qdrant Edge cannot match booleans (it takes True for 1), so a point lists, under these two
-# keys, which of its fields are true and which are false.
-TRUE_FIELDS = "_true"
-FALSE_FIELDS = "_false"
 _NAMESPACE = uuid.UUID("0f9c0d7a-55d1-5c0b-9c0e-6c1f5b7b2d11")
 _UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 T = TypeVar("T")
@@ -185,10 +181,7 @@ def to_point(document: Document) -> Point:
     payload["meta"] = document.meta
     if document.blob:
         payload["blob"] = document.blob.to_dict()
-    text = checked_json(document.id, payload)
-    if "true" in text or "false" in text:  # seldom, and cheaper to see than to look for
-        for key, value in _booleans("meta", document.meta):
-            payload.setdefault(TRUE_FIELDS if value else FALSE_FIELDS, []).append(key)
+    check_json(document.id, payload)
     embedding, sparse = document.embedding, document.sparse_embedding
     owner = f"document {document.id}"
     return Point(
@@ -243,7 +236,7 @@ def to_document(point: Point, score: float | None = None) -> Document:
     """Convert a point, with its vectors where they were asked for."""
     from haystack.dataclasses import Document
 
-    payload = {k: v for k, v in point.payload.items() if k not in (TRUE_FIELDS, FALSE_FIELDS)}
+    payload = dict(point.payload)
     if point.embeddings:
         payload["embedding"] = _mean(point.embeddings)
     if point.sparse is not None:
@@ -252,27 +245,11 @@ def to_document(point: Point, score: float | None = None) -> Document:
     return Document.from_dict({**payload, "score": score})
 
 
-def _booleans(key: str, value: Any) -> Iterator[tuple[str, bool]]:
-    if isinstance(value, bool):
-        yield key, value
-    elif isinstance(value, dict):
-        for name, item in value.items():
-            yield from _booleans(f"{key}.{name}", item)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _booleans(key, item)
-
-
-def checked_json(document_id: str, payload: dict[str, Any]) -> str:
-    """Return a payload as JSON.
-
-    :raises ValueError: when it is none, is too deep, or holds text that is no Unicode.
-    """
+def check_json(document_id: str, payload: dict[str, Any]) -> None:
+    """:raises ValueError: for a payload that is no JSON, too deep, or holds text of no Unicode."""
     try:
         _check_depth(payload)
-        text = _encode(payload)
-        text.encode("utf-8")
-        return text
+        _encode(payload).encode("utf-8")
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"document {document_id} cannot be stored: {error}") from error
 
@@ -300,7 +277,7 @@ def convert_filters(filters: dict[str, Any] | None) -> Filter | None:
 
     | Haystack | here |
     |---|---|
-    | `==`, `!=` | text, number, boolean, `None` (missing, null or empty) |
+    | `==`, `!=` | text, number, `None` (missing, null or empty); no boolean |
     | `>`, `>=`, `<`, `<=` | numbers, ISO dates and date-times; `None` matches nothing |
     | `in`, `not in` | lists of what `==` takes; `in []` matches nothing, `not in []` all |
     | `AND`, `OR`, `NOT` | any depth; `NOT` is true when not all of its conditions hold |
@@ -368,13 +345,11 @@ def _equal(key: str, value: Any) -> Filter:
     path = _path(key)
     if value is None:
         return {"must": [{"is_empty": {"key": path}}]}
-    if isinstance(value, bool):
-        return _field(TRUE_FIELDS if value else FALSE_FIELDS, match={"value": key})
     if isinstance(value, int) and abs(value) >= _INTEGERS:
         raise OverflowError(f"{value} has more than 64 bits")
     if isinstance(value, str) or (isinstance(value, int) and abs(value) >= _EXACT_INTEGER):
         return _field(path, match={"value": value})
-    if isinstance(value, (int, float)):
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
         return _field(path, range={"gte": float(value), "lte": float(value)})
     raise TypeError(f"cannot compare {key} with a {type(value).__name__}")
 

@@ -25,7 +25,7 @@ from rag.stores.base.points import (
     Point,
     Search,
     StoreError,
-    checked_json,
+    check_json,
 )
 from rag.stores.edge.narrow_shard import openable, sort_tables
 from rag.support.disk_space import disk_full, is_of_full_disk
@@ -387,7 +387,7 @@ def edge_point(point: Point) -> qe.Point:
     try:
         return qe.Point(point.id, vectors, point.payload)
     except TypeError:
-        checked_json(point.id, point.payload)  # says it in fewer words
+        check_json(point.id, point.payload)  # says it in fewer words
         raise
 
 
