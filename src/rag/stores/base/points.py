@@ -199,19 +199,8 @@ def dense_vector(embedding: list[float], owner: str = "query") -> list[float]:
     return embedding
 
 
-def _mean(embeddings: list[list[float]]) -> list[float]:
-    if len(embeddings) == 1:
-        return embeddings[0]
-    total = [sum(numbers) for numbers in zip(*embeddings, strict=True)]
-    length = math.hypot(*total) or 1.0
-    return [number / length for number in total]
-
-
 def sparse_vector(sparse: SparseEmbedding, owner: str = "query") -> SparseVector:
-    """Convert a sparse embedding.
-
-    :raises ValueError: when its lists differ in length, repeat an index, or are not finite.
-    """
+    """:raises ValueError: for lists that differ in length, repeat an index, or are not finite."""
     indices, weights = sparse.indices, sparse.values
     if len(indices) != len(weights) or len(set(indices)) != len(indices):
         raise ValueError(f"{owner}: sparse indices must be distinct, one value each")
@@ -233,12 +222,12 @@ def _are_floats(numbers: list[float]) -> bool:
 
 
 def to_document(point: Point, score: float | None = None) -> Document:
-    """Convert a point, with its vectors where they were asked for."""
+    """Convert a point, with its vectors where they were asked for; of several sentences, none."""
     from haystack.dataclasses import Document
 
     payload = dict(point.payload)
-    if point.embeddings:
-        payload["embedding"] = _mean(point.embeddings)
+    if point.embeddings and len(point.embeddings) == 1:
+        payload["embedding"] = point.embeddings[0]
     if point.sparse is not None:
         sparse = point.sparse
         payload["sparse_embedding"] = {"indices": sparse.indices, "values": sparse.values}

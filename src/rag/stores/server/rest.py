@@ -127,10 +127,8 @@ class RestClient:
 
 
 def to_json(body: Any) -> bytes:
-    """Return what is sent of a body: arrays as lists, 32-bit numbers in as few digits as tell them.
-
-    :raises TypeError: for what is no JSON, text that is no Unicode, or numbers of over 64 bits.
-    """
+    """Return what is sent of a body: arrays as lists, 32-bit numbers in as few digits as tell them;
+    a TypeError says what is no JSON."""
     return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
 
 
