@@ -154,10 +154,8 @@ class Link(NamedTuple):
         """Return `from`, the note with the link (`vault`, `path`, `title`), the `line` where it
         stands, its `target`, its `state` (`ok`, `ambiguous` or `broken`), and `to`, the notes that
         it may mean."""
-        source, *notes = [
-            {"vault": note.vault, "path": note.path, "title": note.title}
-            for note in (self.source, *self.notes)
-        ]
+        ends = (self.source, *self.notes)
+        source, *notes = [{"vault": n.vault, "path": n.path, "title": n.title} for n in ends]
         state = "ok" if self.is_clear else "ambiguous" if notes else "broken"
         head = {"from": source, "line": self.line, "target": self.target}
         return {**head, "state": state, "to": notes}
@@ -218,8 +216,7 @@ class CatalogTables:
 
     def has_field(self, name: str) -> bool:
         """Return whether a note has this front matter field."""
-        query = "SELECT 1 FROM facts WHERE field = ? AND field != ? LIMIT 1"
-        return bool(self._column(query, name, TAGS))
+        return name in self.fields()
 
     def fields(self) -> list[str]:
         """Return the names of the front matter fields, sorted."""
@@ -238,10 +235,7 @@ class CatalogTables:
         return self._column(f"{query} ORDER BY count(*) DESC, value LIMIT ?", field, TAGS, limit)
 
     def counts(self, field: str = "") -> list[tuple[str, int]]:
-        """Return the names of the front matter fields with the number of notes that have each.
-
-        :param field: return its values in their place.
-        """
+        """Return the front matter fields, or the values of one, and how many notes have each."""
         if field:
             return [*self._rows(_COUNTED, field)] if field != TAGS else []
         query = "SELECT field, count(DISTINCT id) FROM facts WHERE field != ? GROUP BY field"
@@ -262,15 +256,11 @@ class CatalogTables:
         return {i for fact in product(fields, values) for i in self._column(query, *fact)}
 
     def modified(self, first: str, last: str) -> list[str]:
-        """Return the ids of the notes that were modified from one day to another, both included.
-
-        :param first: an ISO date; empty leaves that end open, as for `last`.
-        """
-        return self._column(
-            "SELECT id FROM notes WHERE modified >= ? AND modified < ? AND length(chunks) > 0"
-            " ORDER BY id",
-            *(first or "0", f"{last}T24" if last else "~"),
-        )
+        """Return the ids of the notes that were modified from one ISO date to another, both
+        included; an empty one leaves its end open."""
+        where = "modified >= ? AND modified < ? AND length(chunks) > 0"
+        ends = first or "0", f"{last}T24" if last else "~"
+        return self._column(f"SELECT id FROM notes WHERE {where} ORDER BY id", *ends)
 
     def cards(self) -> list[Any]:
         """Return id, title and time of modification of every note."""
@@ -285,11 +275,8 @@ class CatalogTables:
 
     def titled(self, name: str) -> list[str]:
         """Return the titles of the notes with that title, alias or file name."""
-        titles = self._column(
-            "SELECT title FROM names CROSS JOIN notes USING (id) WHERE key = ? ORDER BY id",
-            name_key(name),
-        )
-        return list(dict.fromkeys(titles))
+        query = "SELECT title FROM names CROSS JOIN notes USING (id) WHERE key = ? ORDER BY id"
+        return [*dict.fromkeys(self._column(query, name_key(name)))]
 
     def titles(self) -> list[str]:
         """Return the titles, aliases and file names of all notes."""
@@ -322,10 +309,9 @@ class CatalogTables:
     def words_near(self, word: str) -> list[str]:
         """Return the words that `word` may be a slip of, the likeliest first.
 
-        A slip adds, drops or changes a letter, or swaps two neighbours (optimal string
-        alignment distance); in words of four letters none is changed. Of words of as many slips
-        those with the same first letter come first, then those that are a note's name, then the
-        more similar by Jaro and Winkler.
+        A slip adds, drops or changes a letter, or swaps two neighbours (optimal string alignment
+        distance); in words of four letters none is changed. `_Near` says which come first, the
+        last of it by Jaro and Winkler.
         """
         slips = 0 if len(word) < _ONE_SLIP else 1 if len(word) < _TWO_SLIPS else 2
         if not slips:
