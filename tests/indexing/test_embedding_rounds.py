@@ -61,7 +61,6 @@ def test_the_notes_that_were_modified_last_come_first(run, server):
 
 
 def test_what_is_made_is_published_before_the_rest_is(run, server, settings, monkeypatch):
-    monkeypatch.setattr(chunk_embedding, "_FIRST", 0.0)
     monkeypatch.setattr(chunk_embedding, "_ROUND", 0.0)
     monkeypatch.setattr(chunk_embedding, "_SHARE", 0)
     readable: list[int] = []
@@ -89,7 +88,6 @@ def test_vectors_that_are_known_take_no_time(run, server, settings):
 def test_a_note_that_changes_meanwhile_is_indexed_without_waiting(
     run, server, settings, work, monkeypatch
 ):
-    monkeypatch.setattr(chunk_embedding, "_FIRST", 0.0)
     monkeypatch.setattr(chunk_embedding, "_ROUND", 0.0)
     changed: list[bool] = []
 

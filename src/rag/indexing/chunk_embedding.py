@@ -7,7 +7,6 @@ and published, those of the notes that were modified last first.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from itertools import chain
@@ -44,7 +43,7 @@ Texts = dict[str, list["Document"]]  # texts, each with the chunks that have it
 
 _LOCK = "embedding.lock"
 _NEWEST_FIRST = "modified DESC, mtime_ns DESC, vault, path"
-_FIRST, _ROUND = 3.0, 20.0  # seconds of the first and of later rounds, up to which they double
+_ROUND = 20.0  # seconds
 _SHARE = 20  # a round is longer where to publish takes more than this part of it
 _CHUNKS = 2000  # whose texts are in memory at once
 _ASKED = 32  # questions in a request
@@ -63,7 +62,7 @@ class ChunkEmbedding:
         self.report = EmbeddingReport()
         self._settled: set[str] = set()  # chunks that cannot be embedded
         self._made: dict[str, list[float]] = {}  # the vectors of the last round, by text
-        self._uncounted: set[str] = set()  # texts of it whose chunks are not written yet
+        self._fresh: set[str] = set()  # texts of it whose chunks are not written yet
         self._total = 0
         self._busy = 0.0  # seconds that the model was at work
 
@@ -74,17 +73,14 @@ class ChunkEmbedding:
         :param seconds: how long the model may be at it; the rest is left.
         :raises ConnectionError: when no server does its work; what came before is written.
         """
-        show = progress or unseen
+        show, error = progress or unseen, None
         until = monotonic() + seconds if seconds is not None else inf
-        length, cost, error = _FIRST / 2, 0.0, None
-        while texts := self._next_texts():
-            if error or monotonic() >= until:
-                break
-            length, started = max(min(2 * length, _ROUND), _SHARE * cost), monotonic()
+        while (texts := self._next_texts()) and not error and monotonic() < until:
+            started = monotonic()
             if self.report.made or self.report.reused:
                 self.record()
                 self.visit.publish()
-            cost = monotonic() - started
+            length = max(_ROUND, _SHARE * (monotonic() - started))
             error = self._round(texts, min(monotonic() + length, until), show)
         if error:
             raise error
@@ -142,28 +138,26 @@ class ChunkEmbedding:
         vectors = self.visit.vectors.get(self.space.key, needed.keys() - self._made.keys())
         vectors |= self._made
         written = write_vectors(self.visit.store, texts, vectors)
-        for chunk_id in written:
-            fresh = self._uncounted.intersection(texts[chunk_id])
-            self._uncounted -= fresh
-            self.report.made += bool(fresh)
-            self.report.reused += not fresh
         for chunk in chunks:
-            whole = "\n".join(texts[chunk.id])
+            its = dict.fromkeys(texts[chunk.id])
             if chunk.id in written:
-                continue
-            if not whole or not self.embeddings.reads_script(whole, mostly=True):
+                is_made = not self._fresh.isdisjoint(its)
+                self._fresh.difference_update(its)
+                self.report.made += is_made
+                self.report.reused += not is_made
+            elif not its or not self.embeddings.reads_script("\n".join(its), mostly=True):
                 self.report.unreadable += 1
                 self._settled.add(chunk.id)
-                continue
-            for text in dict.fromkeys(texts[chunk.id]):
-                if text not in vectors:
-                    lacking.setdefault(text, []).append(chunk)
+            else:
+                for text in its:
+                    if text not in vectors:
+                        lacking.setdefault(text, []).append(chunk)
         return lacking
 
     def _round(self, texts: Texts, until: float, show: Progress) -> ConnectionError | None:
         """Embed texts for a while; return what kept the model from going on."""
         self._made, failed, sent = {}, dict[str, str](), list[str]()
-        untried = Counter(chunk.id for chunks in texts.values() for chunk in chunks)
+        chunk_count = len({chunk.id for chunks in texts.values() for chunk in chunks})
         started, error = monotonic(), None
 
         def send() -> Iterator[str]:
@@ -184,17 +178,15 @@ class ChunkEmbedding:
                         fresh = {sent[at]: vector for at, vector in batch.vectors}
                         cache.put(self.space.key, fresh)
                         self._made |= fresh
-                        failures = {sent[at]: why for at, why in batch.failures}
-                        failed |= failures
-                        untried.subtract(c.id for text in (*fresh, *failures) for c in texts[text])
-                        tried = sum(not left for left in untried.values())
-                        show(self._done + tried, self._total)
+                        failed |= {sent[at]: why for at, why in batch.failures}
+                        tried = (len(self._made) + len(failed)) / len(texts)
+                        show(self._done + int(tried * chunk_count), self._total)
             except ConnectionError as failure:
                 error = failure
             # A model of this machine holds 340 MB, and to write and publish takes as much.
             self.embeddings.close()
         self._busy += monotonic() - started
-        self._uncounted = set(self._made)
+        self._fresh = set(self._made)
         for text, why in failed.items():
             self._settled |= {chunk.id for chunk in texts[text]}
             self.report.failed |= {_place(chunk): why for chunk in texts[text]}
