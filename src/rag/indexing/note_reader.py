@@ -75,27 +75,25 @@ class NoteReader:
         vanished. Documents are read by processes of their own, some ahead while notes are read by
         this one; where there is much to read, so are all files."""
         is_much = sum(file.size for file in files) > _MUCH
-        apart = [file for file in files if is_much or reader_of(file.path).is_document]
-        here = [file for file in files if not (is_much or reader_of(file.path).is_document)]
-        ahead = iter(apart)
+        apart = {file for file in files if is_much or reader_of(file.path).is_document}
+        files = sorted(files, key=apart.__contains__)
+        ahead = iter([file for file in files if file in apart])
 
         def read_ahead(count: int) -> None:
-            from rag.vault.document_process import call_ahead
-
             for file in islice(ahead, count):
+                from rag.vault.document_process import call_ahead
+
                 call_ahead(self._path(file), self._read_here, file)
 
-        if apart:
-            read_ahead(_AHEAD)
-        for at, file in enumerate([*here, *apart]):
+        read_ahead(_AHEAD)
+        for file in files:
             try:
-                yield file, self._read_apart(file) if at >= len(here) else self._read_here(file)
+                yield file, (self._read_apart if file in apart else self._read_here)(file)
             except FileNotFoundError:
                 yield file, None
             except OSError as error:
                 yield file, error.strerror or type(error).__name__
-            if at >= len(here):
-                read_ahead(1)
+            read_ahead(file in apart)
 
     def read(self, file: NoteFile) -> ReadNote:
         """Read and cut one note, a document in a process of its own; errors are those of `open`."""
@@ -197,16 +195,28 @@ def cut_note(note: Note, size: int, overlap: int) -> list[Chunk]:
     Where the words of the note, or what its chunks repeat (title, headings and tags), come to too
     much, they are cut; the note is changed then, and its `problems` say so."""
     chunks = _within_words(note, chunk_note(note, size, overlap, count_tokens))
-    budget = limits.MOST_OF_TAGS // max(1, len(chunks))
+    count = max(1, len(chunks))
     costs = accumulate(limits.COST_OF_TAG + len(tag) for tag in note.tags)
-    most = sum(cost <= budget for cost in costs)
+    most = sum(cost <= limits.MOST_OF_TAGS // count for cost in costs)
     if len(note.tags) > most:
         note.problems.append(
             f"{len(note.tags):,} tags are too many for a note of {len(chunks):,} chunks:"
             f" only the first {most:,} are kept"
         )
         note.tags = note.tags[:most]
-    return _within_share(note, chunks)
+    share = limits.MOST_REPEATED // count
+    longest = max((sum(map(len, chunk.heading)) for chunk in chunks), default=0)
+    if len(note.title) + longest > share:
+        note.problems.append(
+            f"title and headings are too long for a note of {len(chunks):,} chunks:"
+            f" only {share:,} characters of them are kept with each"
+        )
+        note.title = note.title[: share // 2].rstrip()
+        room = share - len(note.title)
+        for at, chunk in enumerate(chunks):
+            innermost = tuple(text[:room] for text in chunk.heading[-1:])
+            chunks[at] = replace(chunk, heading=innermost)
+    return chunks
 
 
 def _within_words(note: Note, chunks: list[Chunk]) -> list[Chunk]:
@@ -224,21 +234,6 @@ def _within_words(note: Note, chunks: list[Chunk]) -> list[Chunk]:
             )
             return chunks[:number]
     return chunks
-
-
-def _within_share(note: Note, chunks: list[Chunk]) -> list[Chunk]:
-    share = limits.MOST_REPEATED // max(1, len(chunks))
-    longest = max((sum(map(len, chunk.heading)) for chunk in chunks), default=0)
-    if len(note.title) + longest <= share:
-        return chunks
-    note.problems.append(
-        f"title and headings are too long for a note of {len(chunks):,} chunks:"
-        f" only {share:,} characters of them are kept with each"
-    )
-    note.title = note.title[: share // 2].rstrip()
-    room = share - len(note.title)
-    innermost = [tuple(text[:room] for text in chunk.heading[-1:]) for chunk in chunks]
-    return [replace(c, heading=heading) for c, heading in zip(chunks, innermost, strict=True)]
 
 
 def is_wanted(note: Note, config: IndexConfig) -> bool:
