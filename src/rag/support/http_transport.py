@@ -175,20 +175,15 @@ def proxy_for(address: httpx.URL) -> str | None:
 
 def unusable_proxy(address: str, error: Exception) -> ConfigError:
     """Return what it means that `DeadlineTransport` cannot be made for an address."""
-    if isinstance(error, ImportError):
+    hint = (
+        "Check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE, or put the host in NO_PROXY."
+    )
+    if isinstance(error, ImportError):  # a SOCKS proxy needs the library socksio
         from rag.support.installation import add_extra
 
-        return ConfigError(
-            f"the environment's proxy for {address} cannot be used",
-            "a SOCKS proxy needs the library socksio, which is not installed",
-            hint=f"Install it, or put the host in NO_PROXY. {add_extra('socks')}",
-        )
-    return ConfigError(
-        f"the environment's proxy or certificates for {address} cannot be used",
-        str(error),
-        hint="Check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE, or put the host in"
-        " NO_PROXY.",
-    )
+        hint = f"{hint} {add_extra('socks')}"
+    message = f"the environment's proxy or certificates for {address} cannot be used"
+    return ConfigError(message, str(error), hint=hint)
 
 
 def is_caused_by(error: BaseException | None, kind: type[BaseException]) -> bool:
