@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from rag.index.manifest import Manifest
     from rag.index.snapshots import IndexDirectory
     from rag.search.results import SearchResult
-    from rag.vault import Scan
 
 _GLANCE = 0.05  # seconds for looking whether notes changed, beside a search
 FILE, OBSIDIAN = "file", "obsidian"
@@ -137,7 +136,6 @@ def count_changed(
     config: RAGConfig,
     seconds: float = _GLANCE,
     patience: float = 1.0,
-    scans: dict[str, Scan] | None = None,
 ) -> int | None:
     """Return how many notes changed since the index was made, as `count_stale` does; `None` when
     that takes too long to find out, or another machine indexes them."""
@@ -149,7 +147,7 @@ def count_changed(
 
         if not is_written_here(IndexDirectory.of(config)):
             return None
-    return count_stale(manifest, config, seconds, patience, scans)
+    return count_stale(manifest, config, seconds, patience)
 
 
 def read_state(manifest: Manifest, config: RAGConfig, changed: int | None = None) -> IndexState:

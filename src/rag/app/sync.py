@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from rag.indexing.reports import Progress, RunReport
     from rag.indexing.run import IndexRun
     from rag.indexing.server import CopyReport
-    from rag.vault import Scan
 
 _LOCAL = ("builtin", "onnx")
 # Given what is worked on and the noun of its items; shows how far it is while it is open.
@@ -275,10 +274,9 @@ def refresh(config: RAGConfig) -> Refreshed:
     from rag.indexing.run import IndexRun
 
     changed: int | None = None
-    scans: dict[str, Scan] = {}
     try:
         with open_index(config) as manifest:
-            changed = count_changed(manifest, config, _GLANCE, _PATIENCE, scans)
+            changed = count_changed(manifest, config, _GLANCE, _PATIENCE)
             is_rebuilt = manifest.get("fingerprint") != fingerprint(config)
             vaults = manifest.vaults()
         if not changed or changed > MOST or is_rebuilt or not os.access(config.index_dir, os.W_OK):
@@ -288,7 +286,7 @@ def refresh(config: RAGConfig) -> Refreshed:
             if run.is_rebuilding:  # all notes would have to be read again
                 return Refreshed(changed)
             for vault, root in vaults.items():
-                run.index_vault(vault, Path(root), scan=scans.get(vault))
+                run.index_vault(vault, Path(root))
             run.publish()
             return Refreshed(0, tuple(_notices(run)))
     except LockedError:  # that it is not up to date is told as ever

@@ -54,22 +54,14 @@ class Changes:
 
 
 def find_changes(
-    manifest: Manifest,
-    vault: str,
-    root: Path,
-    config: RAGConfig,
-    prune: bool = False,
-    scan: Scan | None = None,
+    manifest: Manifest, vault: str, root: Path, config: RAGConfig, prune: bool = False
 ) -> Changes:
     """Compare a vault's folder with the manifest; with `prune` an empty or missing folder is
-    believed.
-
-    :param scan: what the folder held a moment ago; what changes since is found the next time.
-    """
+    believed."""
     changes = Changes(vault, str(root))
     stats = manifest.stats(vault)
     try:
-        scan = scan or scan_vault(str(root), config)
+        scan = scan_vault(str(root), config)
     except IndexingError as error:
         if not prune:
             changes.kept, changes.problem = len(stats), str(error)
@@ -146,17 +138,10 @@ def _preview(manifest: Manifest, vault: str, root: Path, config: RAGConfig, prun
 
 
 def count_stale(
-    manifest: Manifest,
-    config: RAGConfig,
-    seconds: float = 0.05,
-    patience: float = 1.0,
-    scans: dict[str, Scan] | None = None,
+    manifest: Manifest, config: RAGConfig, seconds: float = 0.05, patience: float = 1.0
 ) -> int | None:
     """Return how many notes changed on disk since the index was made; `None` where it would surely
-    take more than so many `seconds`, or took `patience` times as long.
-
-    :param scans: is given what the folder of each vault holds, as far as it could be listed.
-    """
+    take more than so many `seconds`, or took `patience` times as long."""
     if manifest.rows() * _PER_NOTE > seconds:
         return None
     deadline = time.monotonic() + seconds * patience

@@ -42,7 +42,7 @@ from rag.indexing.reports import Progress, RunReport, VaultReport, unseen
 from rag.stores import open_directory
 from rag.support.disk_space import is_of_full_disk
 from rag.support.pipeline_parts import own_errors, store_of
-from rag.vault.discovery import NoteFile, Scan
+from rag.vault.discovery import NoteFile
 
 if TYPE_CHECKING:
     from haystack import Pipeline
@@ -245,19 +245,13 @@ class IndexRun:
 
     @_mended
     def index_vault(
-        self,
-        vault: str,
-        root: Path,
-        prune: bool = False,
-        progress: Progress | None = None,
-        scan: Scan | None = None,
+        self, vault: str, root: Path, prune: bool = False, progress: Progress | None = None
     ) -> VaultReport:
-        """Bring one vault up to date in the staging index; `scan` is what its folder held a moment
-        ago.
+        """Bring one vault up to date in the staging index.
 
         :raises DiskFullError: when its disk has no room for it.
         """
-        changes = find_changes(self.manifest, vault, root, self.config, prune, scan)
+        changes = find_changes(self.manifest, vault, root, self.config, prune)
         self.directory.notes_size += sum(file.size for file in (*changes.added, *changes.changed))
         if changes or self._is_on_server:
             manifest = self.manifest

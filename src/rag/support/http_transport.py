@@ -175,9 +175,7 @@ def proxy_for(address: httpx.URL) -> str | None:
 
 def unusable_proxy(address: str, error: Exception) -> ConfigError:
     """Return what it means that `DeadlineTransport` cannot be made for an address."""
-    hint = (
-        "Check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE, or put the host in NO_PROXY."
-    )
+    hint = "Check HTTP(S)_PROXY, ALL_PROXY and SSL_CERT_FILE, or put the host in NO_PROXY."
     if isinstance(error, ImportError):  # a SOCKS proxy needs the library socksio
         from rag.support.installation import add_extra
 
