@@ -32,7 +32,7 @@ TABLE = {
     "init --dry-run": f"{FILES} app Stemmer clients closing disk_space index lazy_imports"
     " month_names processes unicode_forms vault vector_digest",
     "index -q {library}": f"{MANIFEST} lazy_imports {APP} clients stores haystack qdrant_edge"
-    " frontmatter indexing memory_limits pipeline_parts processes vector_digest",
+    " frontmatter indexing pipeline_parts processes vector_digest",
     "search backups": f"{SEARCH} {APP}",
     "search --help": CONFIG,
     "related Backups": f"{MANIFEST} lazy_imports {APP} stores haystack qdrant_edge search query"

@@ -30,7 +30,6 @@ from rag.mcp.protocol import (
     is_slow,
 )
 from rag.support import process_exit
-from rag.support.memory_limits import limit_arenas
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -55,7 +54,6 @@ def serve(config_file: Path | None = None) -> int:
     except OSError:  # nobody is there to be served
         return 0
     process_exit.go_on()
-    limit_arenas()
     library = Library(read_settings, first="rag.mcp.requests")
     # What settings depend on, besides files.
     named = {k: v for k, v in os.environ.items() if k.startswith(("RAG_", "XDG_CONFIG", "HOME"))}

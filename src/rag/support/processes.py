@@ -20,6 +20,9 @@ from rag.support.closing import Closing
 Say = Callable[[object], None]
 
 _NICE = 10
+# An environment in which glibc keeps one store of memory for all threads, and not eight for each
+# processor of which each keeps what it once needed.
+FEW_ARENAS = {"MALLOC_ARENA_MAX": "1"}
 
 
 def processors() -> int:

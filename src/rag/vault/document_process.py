@@ -17,8 +17,7 @@ from math import ceil
 from threading import Lock
 from typing import Any, TypeVar
 
-from rag.support.memory_limits import limit_arenas
-from rag.support.processes import PythonProcess, may_start, processors, take_orders
+from rag.support.processes import FEW_ARENAS, PythonProcess, may_start, processors, take_orders
 from rag.vault.documents import ENDED, TOO_LARGE, Document, UnreadableError, nothing_of, read
 from rag.vault.ocr import read_page
 
@@ -69,7 +68,7 @@ class DocumentProcess:
         if self._process and self._process.process.poll() is not None and not self.ordered:
             self.close()  # somebody ended it
         if self._process is None:
-            self._process = PythonProcess(__name__, serve.__name__)
+            self._process = PythonProcess(__name__, serve.__name__, FEW_ARENAS)
             with suppress(AttributeError, OSError):  # else the reader waits for who asks
                 fcntl.fcntl(self._process.answers.fileno(), fcntl.F_SETPIPE_SZ, _PIPE)
         limits = (OCR_SECONDS, OCR_MEMORY) if self._is_ocr else (SECONDS, MEMORY)
@@ -166,7 +165,6 @@ def serve() -> None:
     """Be that process: read files until the standard input ends."""
     global _is_reader
     _is_reader = True
-    limit_arenas(1)
     # What libraries say of a file goes to the terminal of whoever indexes: it helps nobody there.
     logging.disable()
     warnings.simplefilter("ignore")

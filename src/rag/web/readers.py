@@ -18,8 +18,7 @@ from typing import Any
 
 from rag.app.library import Library
 from rag.exceptions import RAGError
-from rag.support.memory_limits import limit_arenas
-from rag.support.processes import PythonProcess, Say, may_start, processors, take_orders
+from rag.support.processes import FEW_ARENAS, PythonProcess, Say, may_start, processors, take_orders
 
 MOST = 2 if processors() > 1 else 0  # each takes memory for all that a search imports
 _TRIES = 2
@@ -69,7 +68,7 @@ class Readers:
         for _ in range(_TRIES):
             try:
                 if thread not in self.processes and not self._is_closed:
-                    self.processes[thread] = PythonProcess(__name__, serve.__name__)
+                    self.processes[thread] = PythonProcess(__name__, serve.__name__, FEW_ARENAS)
                 process = self.processes[thread]
                 process.order((self._library.config, work))
                 if not process.answers.poll(_LONGEST):
@@ -87,7 +86,6 @@ class Readers:
 
 def serve() -> None:
     """Read notes for a server; called in the process that was started."""
-    limit_arenas()
     take_orders(_answer)
 
 

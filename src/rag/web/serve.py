@@ -19,7 +19,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from rag.app.library import Library
 from rag.config import RAGConfig
 from rag.exceptions import UsageError
-from rag.support.memory_limits import limit_arenas
 from rag.web.app import make_app
 from rag.web.gate import LIMITS, Access, Gate, Limits, is_loopback
 from rag.web.readers import Readers
@@ -86,7 +85,6 @@ class Server:
 
         :param on_start: is called when requests are taken.
         """
-        limit_arenas()
         self.readers.load()
         on_start()
         try:
