@@ -62,7 +62,6 @@ def test_the_notes_that_were_modified_last_come_first(run, server):
 
 def test_what_is_made_is_published_before_the_rest_is(run, server, settings, monkeypatch):
     monkeypatch.setattr(chunk_embedding, "_ROUND", 0.0)
-    monkeypatch.setattr(chunk_embedding, "_SHARE", 0)
     readable: list[int] = []
     server.fail("/api/embed", when=lambda request: readable.append(embedded(settings)))
     run()

@@ -149,8 +149,6 @@ def count_stale(
     for vault, root in manifest.vaults().items():
         try:
             scan = scan_vault(root, config, deadline)
-            if scans is not None:
-                scans[vault] = scan
             stale += count_stale_in(root, manifest.stats(vault), scan)
         except TimeoutError:
             return None

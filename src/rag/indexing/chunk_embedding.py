@@ -43,8 +43,7 @@ Texts = dict[str, list["Document"]]  # texts, each with the chunks that have it
 
 _LOCK = "embedding.lock"
 _NEWEST_FIRST = "modified DESC, mtime_ns DESC, vault, path"
-_ROUND = 20.0  # seconds
-_SHARE = 20  # a round is longer where to publish takes more than this part of it
+_ROUND = 30.0  # seconds
 _CHUNKS = 2000  # whose texts are in memory at once
 _ASKED = 32  # questions in a request
 _KEPT = 16  # texts for each chunk whose vectors are kept; it has some five
@@ -76,12 +75,10 @@ class ChunkEmbedding:
         show, error = progress or unseen, None
         until = monotonic() + seconds if seconds is not None else inf
         while (texts := self._next_texts()) and not error and monotonic() < until:
-            started = monotonic()
             if self.report.made or self.report.reused:
                 self.record()
                 self.visit.publish()
-            length = max(_ROUND, _SHARE * (monotonic() - started))
-            error = self._round(texts, min(monotonic() + length, until), show)
+            error = self._round(texts, min(monotonic() + _ROUND, until), show)
         if error:
             raise error
         self.report.left = len(self._lacking()) if texts else 0

@@ -380,9 +380,9 @@ class IndexRun:
             wanted = {key.id for key in {*note.row.chunks} - {*old}}
             chunks += [chunk for chunk in note.chunks if chunk.id in wanted]
             stale += {key.id for key in old} - {key.id for key in note.row.chunks}
-        for start in range(0, len(chunks), _BATCH_CHUNKS):  # one note may have more
+        if chunks:
             with own_errors(IndexingError, "the indexing pipeline failed"):
-                words = self._write_chunks(chunks[start : start + _BATCH_CHUNKS])
+                words = self._write_chunks(chunks)
             self.manifest.add_words(words)
         self.manifest.commit_write(note.row for note, _ in batch)
         self.store.delete_documents(stale)  # last: points that no row has are deleted some day
