@@ -170,12 +170,7 @@ def sync_tree(folder: Path) -> None:
 
 
 def _sync_path(path: str | Path, flags: int = os.O_NOFOLLOW, to_the_disk: bool = False) -> None:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | flags)
-    except OSError as error:
-        if error.errno in (errno.ELOOP, errno.ENXIO):
-            return  # a link has no content of its own; a socket is none of ours
-        raise
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | flags)
     try:
         _sync(descriptor, to_the_disk)
     finally:
