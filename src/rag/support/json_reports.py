@@ -22,8 +22,7 @@ _DIGITS = 6  # of fractions
 
 def _marked(mark: str, default: Any = MISSING, factory: Any = MISSING, compare: bool = True) -> Any:
     given = {"default": default, "default_factory": factory}
-    kept = {name: value for name, value in given.items() if value is not MISSING}
-    return field(metadata={_MARK: mark}, compare=compare, **kept)
+    return field(metadata={_MARK: mark}, compare=compare, **given)
 
 
 # Make a field that is left out of the JSON where it has its default;

@@ -46,15 +46,12 @@ def _is_own(path: str) -> bool:
         return False
 
 
-def check_folder(path: str) -> None:
-    """Make sure that nobody else can have put something there.
+def check_folder(path: str, opened: int | None = None) -> None:
+    """Make sure that nobody else can have put something there, or into what was opened of it.
 
     :raises UntrustedError: when it belongs to somebody else or is open to others.
     """
-    _check(path, os.lstat(path))
-
-
-def _check(path: str, facts: os.stat_result) -> None:
+    facts = os.lstat(path) if opened is None else os.fstat(opened)
     if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.geteuid():
         raise UntrustedError(f"{path} is no folder of yours")
     if facts.st_mode & 0o077:
@@ -80,7 +77,7 @@ def open_folder(path: str, make: bool = False) -> int:
     except OSError as error:  # a link, or no folder
         raise UntrustedError(f"{path} is no folder of yours") from error
     try:
-        _check(path, os.fstat(opened))
+        check_folder(path, opened)
     except BaseException:
         os.close(opened)
         raise
