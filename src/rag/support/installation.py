@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
@@ -20,27 +21,16 @@ def command_to_add(extra: str) -> str:
 
     It names the libraries themselves: pipx leaves alone what it finds installed, and pip would look
     for the distribution in an index, where a wheel or a checkout was given."""
-    names, python = " ".join(_libraries(extra)), shlex.quote(sys.executable)
+    libraries, installer = [f"{DISTRIBUTION}[{extra}]"], ""
+    with suppress(PackageNotFoundError, OSError):
+        ours = distribution(DISTRIBUTION)
+        ends = (f'extra == "{extra}"', f"extra == '{extra}'")
+        required = [line for line in ours.requires or () if line.endswith(ends)]
+        libraries = [line.partition(";")[0].strip() for line in required] or libraries
+        installer = (ours.read_text("INSTALLER") or "").strip()
+    names, python = shlex.join(libraries), shlex.quote(sys.executable)
     if (Path(sys.prefix) / "pipx_metadata.json").is_file():
         return f"pipx inject {shlex.quote(Path(sys.prefix).name)} {names}"
-    if _installer() == "uv":  # which puts no pip there
+    if installer == "uv":  # which puts no pip there
         return f"uv pip install --python {python} {names}"
     return f"{python} -m pip install {names}"
-
-
-def _libraries(extra: str) -> list[str]:
-    """Return the requirements of an extra, without their markers, quoted for a shell."""
-    try:
-        required = distribution(DISTRIBUTION).requires or []
-    except PackageNotFoundError:
-        required = []
-    ends = (f'extra == "{extra}"', f"extra == '{extra}'")
-    libraries = [line.partition(";")[0].strip() for line in required if line.endswith(ends)]
-    return [shlex.quote(library) for library in libraries or [f"{DISTRIBUTION}[{extra}]"]]
-
-
-def _installer() -> str:
-    try:
-        return (distribution(DISTRIBUTION).read_text("INSTALLER") or "").strip()
-    except (PackageNotFoundError, OSError):
-        return ""
