@@ -19,6 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
@@ -442,11 +443,9 @@ class Frequencies(Closing):
 
 def dimension_counts(vectors: Iterable[SparseVector | None]) -> Counter[int]:
     """Return in how many chunks each dimension is; under `CHUNKS`, how many chunks have any."""
-    counts = Counter[int]()
-    for vector in vectors:
-        if vector is not None and vector.indices:
-            counts.update(vector.indices)
-            counts[CHUNKS] += 1
+    held = [vector.indices for vector in vectors if vector and vector.indices]
+    counts = Counter(chain.from_iterable(held))
+    counts[CHUNKS] = len(held)
     return counts
 
 

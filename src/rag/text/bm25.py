@@ -25,7 +25,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -73,8 +72,7 @@ _ASCII = re.compile(ASCII_WORD)
 KATAKANA_WORD = re.compile("[\u30a1-\u30fa][\u30a1-\u30fa\u30fc]{2,}")
 
 
-@dataclass(frozen=True, slots=True)
-class SparseVector:
+class SparseVector(NamedTuple):
     """Parallel lists: `indices` are distinct dimensions below 2^32, `values` their weights."""
 
     indices: list[int]

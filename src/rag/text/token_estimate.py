@@ -33,7 +33,7 @@ _RANGES = {
     _DIGIT: "09\uff10\uff19",
     _MARK: "\u2010\u203e\u3000\u3004\u3008\u303f\uff01\uff0f\uff1a\uff65",
 }
-_SHORT = 500  # characters
+_SHORT = 1_000  # characters
 _PLANE = 0x10000  # beyond the first plane everything is `other`
 
 
@@ -68,20 +68,21 @@ def count_tokens(text: str) -> int:
 
 
 def _count_ascii(raw: bytes) -> int:
-    """Return the same of a short text, which takes a third of the time."""
-    classes, runs = _ascii_tables()
-    size = raw.translate(classes).count
-    words, marks, lines = (len(raw.translate(run).split()) for run in runs)
-    counts = (words, size(_LATIN), 0, 0, size(_DIGIT), marks, size(_OTHER), lines)
-    return max(1, round(sum(map(mul, WEIGHTS, counts)))) if raw else 0
+    """Return the same of a short text, which takes a quarter of the time."""
+    word, letter, _, _, digit, mark, _, line = WEIGHTS
+    classes, words, marks, lines = _ascii_tables()
+    size, parts = raw.translate(classes).count, raw.translate
+    tokens = word * len(parts(words).split()) + letter * size(_LATIN) + digit * size(_DIGIT)
+    tokens = tokens + mark * len(parts(marks).split()) + line * len(parts(lines).split())
+    return max(1, round(tokens)) if raw else 0
 
 
 @cache
-def _ascii_tables() -> tuple[bytes, list[bytes]]:
+def _ascii_tables() -> tuple[bytes, ...]:
     """Return the class of every ASCII character, and tables that leave one class of them."""
     classes = _class_table()[:256].tobytes()
     kept = (_LATIN, _PUNCTUATION, _LINE)
-    return classes, [bytes(120 if one == kind else 32 for one in classes) for kind in kept]
+    return classes, *(bytes(120 if one == kind else 32 for one in classes) for kind in kept)
 
 
 @cache

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Any
 
 from rag.support.file_kinds import IMAGES, READ
@@ -156,7 +155,7 @@ READERS = {
 
 def reader_of(path: str) -> NoteReader:
     """Return the reader of a file that `is_note`; that of Markdown for any other."""
-    return READERS.get(PurePosixPath(path).suffix.lower(), READERS[".md"])
+    return READERS.get(path[path.rfind(".") :].lower(), READERS[".md"])
 
 
 def is_note(name: str, images: bool = False) -> bool:
