@@ -104,7 +104,7 @@ class DocumentEncoder:
         )
         of_words = (owners[is_word] >> np.uint64(32)).astype(np.int64)
         lengths = np.bincount(of_words, minlength=len(texts)) + characters / CHARACTERS_PER_WORD
-        used = np.unique(np.concatenate((spaced, loans))).tolist()
+        used = np.flatnonzero(np.bincount(np.concatenate((spaced, loans)))).tolist()
         words = [*chain.from_iterable(self._table.written[row] for row in used)]
         return Encoded(_weigh(np.concatenate(keys), lengths), words)
 
