@@ -109,9 +109,8 @@ class _Loader(SourceFileLoader):
 
     def _look_up(self, names: dict[str, Any], name: str) -> Any:
         while self.starred and not name.startswith("__"):
-            more: dict[str, Any] = {}
-            exec(f"from {self.starred.pop(0)} import *", more)
-            names.update({key: value for key, value in more.items() if key[:2] != "__"})
+            module = import_module(self.starred.pop(0)).__name__
+            exec(f"from {module} import *", names)
         if name in names:
             return names[name]
         raise AttributeError(f"module {self.name!r} has no attribute {name!r}")
