@@ -352,11 +352,9 @@ class Claim:
 class Verification:
     """What is left of an answer.
 
-    :param text: what may be shown: Markdown; empty when no sentence is verified, or most of them
-        are unsupported.
+    :param text: what may be shown; empty when no sentence is verified, or most are unsupported.
     :param order: the sources it names, by their numbers in the window; the first is `[1]`.
-    :param removed: what was taken out: false numbers as written, and `quotation`, `sentence`,
-        `address`, `sources`, `reasoning`; never the words themselves, which nobody should read.
+    :param removed: what was taken out, by kind; never the words, which nobody should read.
     :param foreign: how many sentences were taken out that name a source.
     :param refused: the model said that the notes hold no answer.
     :param unverified: it names no source, since it was shown no numbers.

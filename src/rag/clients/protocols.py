@@ -200,15 +200,14 @@ class EmbeddingProvider(ModelProvider):
         dimension: int = 0,
         patient: bool = True,
     ) -> Batches:
-        """Yield the vectors of texts, batch by batch as they are done.
+        """Yield the vectors of texts, batch by batch as they are done; a `ConnectionError` when
+        nobody does the work: what came before stays valid.
 
-        :param limit: the most tokens the model reads: longer texts are cut into windows; 0 when
-            not known.
+        :param limit: the most tokens the model reads: longer texts are cut into windows; 0:
+            unknown.
         :param dimension: the length vectors must have; 0 takes that of the first.
-        :param patient: wait for a server that is busy, and find out which text is at fault; else
-            whatever goes wrong is raised at once.
-        :raises ConnectionError: when nobody does the work; what came before stays valid.
-        """
+        :param patient: wait for a busy server, and find out which text is at fault; else raise at
+            once."""
         raise self.refusal()
 
     def reads_script(self, text: str, mostly: bool = False) -> bool:

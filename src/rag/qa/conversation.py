@@ -36,15 +36,10 @@ _LONGEST = 200  # tokens of a rewritten question
 class Conversation:
     """Ask questions one after the other, and keep them.
 
-    :param pipeline: from `create_qa_pipeline`.
-    :param session: what was said so far; what is said now is added to it.
+    :param session: what was said so far; what is said now is added to it, and to the `memory`.
     :param mode: how notes are searched, as in `search`.
-    :param memory: facts that the user told; what is said is added to it. Without it those in
-        the data folder of the session.
     :param read: says what a question filters by, what it asks of the notes themselves, and what
-        there is to tell of that; it is told whether the question goes on from the one before.
-        Without it words mean nothing but themselves.
-    """
+        there is to tell of that; it is told whether the question goes on from the one before."""
 
     def __init__(
         self,

@@ -62,11 +62,8 @@ def answer_about_notes(
     never dropped: a number of other notes answers nothing.
 
     :param filters: of whoever asks, beside the question; `intent` is what both mean together.
-    :param top_k: how many notes are named at most; `None` names all that filters alone choose.
-    :param shown: how many are named where nobody said so, of those that hold words or are counted.
-    :raises QueryError: when a path is no pattern.
-    :raises UsageError: for a vault that the index does not hold.
-    """
+    :param top_k: how many notes are named at most; `None` names all that filters alone choose, and
+        `shown` of those that hold words or are counted."""
     given, results, quotes = filters or QueryFilters(), list[SearchResult](), list[Quote]()
     if asked.asked == Asked.LAST:
         chosen, passage, count = _find_last(store, asked, given, intent)

@@ -365,17 +365,14 @@ def build_prompt(
     around: Mapping[int, Around] | None = None,
     write: Write | None = None,
 ) -> Prompt:
-    """Put a question, what is remembered, and as many sources as fit into a prompt; the last,
-    which rank lowest, are left out first.
+    """Put a question, what is remembered, and as many sources as fit into a prompt.
 
     :param room: how many tokens the model reads, those of the answer not counted.
-    :param remembered: facts and messages, as `MemoryManager.get_context_items` gives them.
     :param steps: the user's own; see `OwnSteps`.
     :param too_long: the prompt of the same that was too long: the better half of it is tried.
-    :param around: what stands before and after sources, by number; added as far as there is room.
+    :param around: what stands around sources, by number; added as far as there is room.
     :param write: writes the user's message of facts, what was said and notes, in that order.
-    :raises TooLongError: when the question leaves no room for a single source.
-    :raises ContextError: when `steps` leave no source.
+    :raises TooLongError: when the question leaves no room for a source; `ContextError`: the steps.
     """
     memory = _remembered(remembered, question)
     budget, limits = _share_out(question, room, memory)

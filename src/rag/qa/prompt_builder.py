@@ -153,15 +153,12 @@ _MESSAGES = {
 class AnswerPromptBuilder(SearchComponent):
     """Make the prompt that a model answers from ranked documents.
 
-    :param config: the sections of providers, or the `[ollama]` section; without it those in force.
     :param model: another model than the configured one; `max_tokens` is its longest answer.
     :param window: the tokens of prompt and answer together; 0 asks the chat model.
     :param steps: names of the user's own steps (entry points of the group `rag.steps`).
     :param document_store: where the neighbours of passages are read; without one there are none.
-    :param template: the user's message in Jinja; see `PromptTemplate`. Number the notes in it:
-        without numbers an answer can name no source, and is shown as unverified.
-    :raises UsageError: for a step that does not exist, or a template that does not parse.
-    """
+    :param template: of the user's message, in Jinja; see `PromptTemplate`. An answer to one without
+        the numbers of the notes can name no source, and is shown as unverified."""
 
     kept = ("config", "model", "max_tokens", "window", "steps", "template", "document_store")
 
@@ -191,14 +188,11 @@ class AnswerPromptBuilder(SearchComponent):
         too_long: Written | None = None,
         failure: RAGError | None = None,
     ) -> dict[str, Any]:
-        """Return the `messages` for a chat generator, and the `prompt` for the answer checker;
-        no messages, so that no model is asked, without documents or where no prompt can be made.
+        """Return the `messages` for a chat generator, and the `prompt` for the answer checker; no
+        messages, so that no model is asked, without documents or where no prompt can be made.
 
-        :param retrieval: the question, and the documents that may answer it.
-        :param remembered: facts that the user told and what was said before.
         :param stream: the listener that the answer is to be verified by.
         :param too_long: the prompt that the server found too long: half of its notes are tried.
-            It stands for the retrieval, and is made without neighbours.
         :param failure: why the generator, which was asked before, is not to be asked again.
         """
         prompt = Written("", time.monotonic(), [], failure=failure)

@@ -42,13 +42,11 @@ _LONGEST_SHOWN = 4000  # characters of a query that a model is shown
 
 def build_prompt(name: str, query: str, rules: dict[str, str] | None = None, **data: str) -> Prompt:
     """Return what a model is asked, in the language of the query: a file of `templates` holds the
-    rules, a line `=====`, and the message with the query in it. `$name` stands for what is filled
-    in.
+    rules, a line `=====`, and the message, in which `$name` stands for what is filled in.
 
     :param rules: what is filled in as it is.
     :param data: what comes from somebody else, as does the query: it stands between two lines with
-        a code that none of it holds, so that "ignore the above" is something to search for.
-    """
+        a code that none of it holds, so that "ignore the above" is something to search for."""
     shown = {"query": query[:_LONGEST_SHOWN], **data}
     code = unused_code(shown.values())
     values = {key: fenced(text, code) for key, text in shown.items()} | (rules or {})

@@ -60,15 +60,12 @@ def needs_model(name: str) -> bool:
 def create_transformer(
     name: str, generator: Any | None = None, timeout: float | None = None
 ) -> QueryTransformer:
-    """Make a transformer.
+    """Make a transformer of one of `transformer_names`, or another spelling of it.
 
-    :param name: one of `transformer_names`, or another spelling of it.
     :param generator: a Haystack chat generator, or `None` where there is none.
     :param timeout: seconds that a built-in one waits for the generator; without it a minute.
-    :raises UsageError: for a name that nothing has, with the nearest ones.
-    :raises ConfigError: for a built-in one without a generator.
-    :raises RAGError: when a plug-in fails, or makes something else.
-    """
+    :raises UsageError: for a name that nothing has; `ConfigError`: for a built-in one without a
+        generator; `RAGError`: when a plug-in fails, or makes something else."""
     name = transformer_name(name)
     if not needs_model(name):
         transformer: QueryTransformer = _plugin(TRANSFORMERS, name, generator, "transform")

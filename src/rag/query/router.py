@@ -38,10 +38,9 @@ class IntentRouter:
     """Choose the route of a query; in doubt `hybrid_both`. Whoever chooses, a query with filters
     and nothing to rank by is `metadata_only`, and no other one is.
 
-    :param router: `rules`, `model`, or the name of a classifier that a plug-in brings.
-    :param generator: a Haystack chat generator, for `model`.
-    :param classifier: the classifier itself; `router` is its name then.
-    :param timeout: seconds for the reply of a model.
+    :param router: `rules`, `model`, or the name of a classifier, that of a plug-in or the one
+        given.
+    :param generator: a Haystack chat generator, for `model`; `timeout`: seconds for its reply.
     """
 
     def __init__(

@@ -36,12 +36,10 @@ Rarity = Callable[[int], float]  # what it tells of a text that it has a dimensi
 
 def with_exact_words(store: BaseDocumentStore, retrieval: Retrieval) -> Retrieval:
     """Add to the score of each candidate what it gains for the very words of the query, and for
-    those that stand side by side in both.
-
-    The index joins all forms of a word (gear, geared) and holds no pairs of words, so the texts of
-    the best chunks are read. Of a doubted query nothing is left where no chunk that was read speaks
-    of it, but only of what begins like its words or has characters of them.
-    """
+    those that stand side by side in both: the index joins all forms of a word (gear, geared) and
+    holds no pairs, so the texts of the best chunks are read. Of a doubted query nothing is left
+    where none of these speaks of it, but only of what begins like its words or has characters of
+    them."""
     query, candidates, plain = retrieval.query, [*retrieval.candidates], retrieval.plain
     # One word that the index knows is as good as a query of one word.
     forms, pairs = asked_forms(query.known), asked_pairs(query.meant)

@@ -31,22 +31,18 @@ def create_search_pipeline(
     rerank: bool = False,
     transforms: list[str] | None = None,
 ) -> Pipeline:
-    """Make the search pipeline.
+    """Make the search pipeline, through which one `Query` goes, and then one `Retrieval`:
 
-        query_analyzer (QueryAnalyzer) -> query_embedder (QueryEmbedder)
-            -> retriever (ChunkRetriever) -> loader (NoteLoader)
+        query_analyzer -> [router -> expander] -> query_embedder -> retriever
+            -> loader -> [reranker]
 
-    One `Query` goes from the query_analyzer to the retriever, one `Retrieval` from there to the
-    loader, which gives `documents`. Behind the query_analyzer stand a QueryRouter where there are
-    routes, and a QueryExpander where there are transforms; behind the loader a ModelReranker where
-    one is wanted. It serialises: `Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])`, and
-    searches with `run({"query_analyzer": {"text": "…"}})`.
+    The last gives the `documents`. It serialises: `Pipeline.loads(pipeline.dumps(),
+    allowed_modules=["rag"])`, and searches with `run({"query_analyzer": {"text": "…"}})`.
 
     :param config: without it the settings in force; of an `OllamaConfig` alone, the others are.
     :param transforms: names of `rag.query.registry`; without it `search.transforms`.
-    :raises UsageError: for a store of another package, a transform that does not exist.
-    :raises ConfigError: for such a transform or classifier in the settings.
-    """
+    :raises UsageError: for a store of another package, a transform that does not exist;
+        `ConfigError`: for such a transform or classifier in the settings."""
     store, config = own_store(store), complete(config)
     analyzer = QueryAnalyzer(store, config.search.top_k, config.search.mode)
     pipeline = search_with(analyzer, config, transforms)

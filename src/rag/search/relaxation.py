@@ -62,9 +62,8 @@ def intent_of(
     """Return the intent of a query that filters, `None` of any other, and notices for the user; see
     `find_intent`. What a note is called is no filter, unless a plan is asked for.
 
-    :param wanted: what the user said, if anything; without it `planner.plan` decides. True asks the
-        models for all that they may say.
-    :param of_notes: whether the query is known to ask for notes: it is planned whatever its words.
+    :param wanted: what the user said; without it `planner.plan` decides. True asks the models too.
+    :param of_notes: whether it is known to ask for notes: it is planned whatever its words.
     """
     if not is_planned(store, config, query, wanted, of_notes):
         return None, []

@@ -52,9 +52,7 @@ class Nearness:
     """What a search is told by cosines.
 
     :param sample: cosines of some chunks of the index, drawn without regard to the query.
-    :param full: what a text scores that holds each word of the query once.
-    :param share: of the chunks of the index that have an embedding.
-    :param covered: what the best text scores by words, as a share of `full`.
+    :param full, share, covered: see the module; `covered` is c / full of the best text.
     """
 
     def __init__(

@@ -200,10 +200,8 @@ class Question:
 
     :ivar asked: what it asks for; `counted` is what it asks the number of.
     :ivar subject: it without the words that only ask.
-    :ivar weights: what each term of it weighs; together they weigh 1. Of unsegmented scripts these
-        are characters in a row, of which those with kana weigh less.
+    :ivar weights: of its terms, 1 together; in unsegmented scripts of characters in a row.
     :ivar told: the terms that tell what is asked of the subject.
-    :param text: with the words that only ask.
     :param rarity: as for `rag.text.matches.weigh_terms`.
     """
 

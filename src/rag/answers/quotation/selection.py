@@ -481,11 +481,8 @@ class Chosen(NamedTuple):
 def choose(
     question: Question, passages: Sequence[Passage], most: int, read: Read | None = None
 ) -> tuple[list[Chosen], float]:
-    """Return the units that answer a question, and how sure it is that the first does.
-
-    Further units add something: they share no line with those before, and say something else;
-    they are in the order of the notes, and of their lines. There are none when it is not sure
-    enough.
+    """Return the units that answer a question, and how sure it is that the first does; none when
+    that is not sure enough. Further units say something else, in the order of the notes and lines.
 
     :param most: how many units, but for notes that state the same property.
     :param read: reads the best of them, where their meaning is known.

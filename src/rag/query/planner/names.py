@@ -391,14 +391,11 @@ SCORERS: dict[str, Callable[..., float]] = {
 
 @runtime_checkable
 class Catalogue(Protocol):
-    """The allowlist of a plan. Names are returned as the index writes them.
-
-    An index may have 10,000 notes: only `tags` (in lower case, parents of nested ones too) and
-    `titles` (aliases and file names too) may read all of them. `titled` gives the titles of the
-    notes that have a name as title, alias or file name, in any case and width; `values` what a
-    field holds, the most frequent first, at most 1,000; `neighbours` the tags that stand beside one
-    most often; `digest` a hash of all names, to detect a changed index.
-    """
+    """The allowlist of a plan: names as the index writes them. It may have 10,000 notes: only
+    `tags` (in lower case, parents of nested ones too) and `titles` (aliases and file names too) may
+    read all of them. `titled` gives the titles of the notes of a name, in any case and width;
+    `values` what a field holds, at most 1,000; `neighbours` tags that stand beside one; `digest` a
+    hash."""
 
     def vaults(self) -> Sequence[str]: ...
     def tags(self) -> Collection[str]: ...
@@ -486,12 +483,10 @@ def best_matches(
     cutoff: float = 0.0,
     keyed: bool = False,
 ) -> list[Match]:
-    """Return the choices most like a query, the best first and of equal ones the first given.
-
-    Case and width do not count.
+    """Return the choices most like a query, the best first and of equal ones the first given; case
+    and width do not count. `cutoff` is the least score.
 
     :param scorer: one of `SCORERS`; another is `WRatio`.
-    :param cutoff: the least score.
     :param keyed: whether query and choices are in normal form already, which saves much time.
     """
     if limit < 1 or not choices:

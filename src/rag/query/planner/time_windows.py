@@ -371,13 +371,10 @@ _SEASONS |= {"春": 3, "夏": 6, "秋": 9, "冬": 12}
 
 
 class TimeMention(NamedTuple):
-    """A time that words name.
+    """A time that words name; `days` is `None` where it lies ahead.
 
-    :ivar strength: `sure` counts by itself, `japanese` nearly so, `dated` beside other words of
-        time, a `day` (today, Monday) at the end of a query or beside what happens, a `year`, an
-        `age` and what is `vague` beside words of writing, a `month` as the end of a span or before
-        notes only, the `future` never.
-    :ivar days: `None` where it lies ahead.
+    :ivar strength: `sure` counts by itself, `japanese` nearly so, the others as `_counts` says; the
+        `future` never.
     :ivar exact: the day itself of something "a month ago".
     :ivar month: month and day of a date without a year.
     """

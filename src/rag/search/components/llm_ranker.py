@@ -37,11 +37,8 @@ _RULES = (
 @component
 class ModelReranker(SearchComponent):
     """Let a model order the best results again: the cross-encoder at `rerank.path`, or without one
-    the chat model.
+    the chat model. Every result stays: those it does not name follow in the order they had.
 
-    Whatever it answers, every result stays: those it does not name follow in the order they had.
-
-    :param config: the sections of providers, such as a `RAGConfig`; or the `[ollama]` section.
     :param chat: who runs chat models, in the place of the one whom the settings ask for.
     """
 

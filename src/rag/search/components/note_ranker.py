@@ -197,13 +197,10 @@ class NoteLoader(OverStore):
 
     @component.output_types(documents=list[Document], retrieval=Retrieval)
     def run(self, retrieval: Retrieval) -> dict[str, Any]:
-        """Return the `documents` of the best hits, each with the score of its hit; and the
-        `retrieval` with just these hits, loaded, each with the duplicates that it stands for. Of a
-        single one, the hit `beyond` it is what it is weighed against.
-
-        Where variants of the query were searched for too, the best that the query itself found
-        stays among the first ten, and among those that are shown.
-        """
+        """Return the `documents` of the best hits, with the scores of these; and the `retrieval`
+        with just these hits, loaded, each with the duplicates that it stands for. Of a single one,
+        the hit `beyond` it is what it is weighed against. Of variants, the best of the query itself
+        stays among the first ten, and among those that are shown."""
         query, store, shown = retrieval.query, self.document_store, list[Hit]()
         wanted, points = max(query.top_k, query.depth), {**retrieval.read}
         limit = query.top_k if query.unranked else max(wanted, _WEIGHED)

@@ -61,12 +61,8 @@ class Unknown(NamedTuple):
 def find_unknown(
     store: BaseDocumentStore, manifest: Manifest, parsed: ParsedQuery, filters: Filter | None
 ) -> Unknown:
-    """Look for the words of a query that no note holds in any form.
-
-    One that is a common word is not corrected, since it was hardly meant to be another.
-
-    :param filters: a correction is in a note which they let through.
-    """
+    """Look for the words of a query that no note holds in any form. A common word is not corrected;
+    a correction is in a note that the filters let through."""
     words_of, held = manifest.catalogue, store.frequencies().holds
     text = cleaned(parsed.text)
     loans = KATAKANA_WORD.findall(text)
@@ -251,19 +247,15 @@ class QueryAnalyzer(SearchComponent):
         question: str = "",
         relaxed: bool = False,
     ) -> dict[str, Query]:
-        """Return the `query`.
+        """Return the `query`; one of filters alone lists the notes that they select, the newest
+        first.
 
-        A query of filters alone lists the notes that they select, the newest first; where it
-        `lists` it may be empty.
-
-        :param text: plain words, or the syntax of `rag.query.syntax`.
         :param filters: of the library, or as Haystack writes them.
+        :param lists: take an empty query too.
         :param rerank: what a reranker orders by; without it the query.
         :param question: what is asked, where `text` is only what to search for.
         :param relaxed: whether other notes than those that were asked for may be listed.
-        :raises QueryError: when the query is empty or no text, `top_k` is below 1, there is no such
-            mode, or filters are neither.
-        :raises UsageError: for a vault that the index does not hold.
+        :raises QueryError: for what is no query, `top_k`, mode or filter; also as `understand`.
         :raises IndexUnavailableError: when there is no index.
         """
         if not isinstance(question, str):

@@ -42,13 +42,10 @@ _PARTLY = "{:,} of {:,} chunks have embeddings: the others {} {}"
 
 @component
 class QueryEmbedder(SearchComponent):
-    """Embed a query where index, model and query allow it; search lexically where they do not.
+    """Embed a query where index, model and query allow it; search lexically where they do not. In
+    mode `auto` whatever stands in the way is only said; else it is an error, but for a script that
+    the model does not read, which only `dense` searches all the same.
 
-    In mode `auto` whatever stands in the way is only said; in the modes `dense` and `hybrid` it
-    is an error. A query in a script that the model does not read is searched lexically, but for
-    `dense`, which measures the model as it is.
-
-    :param config: the sections of providers, such as a `RAGConfig`; or the `[ollama]` section.
     :param embeddings: who makes vectors, in the place of the one whom the settings ask for.
     """
 
@@ -73,14 +70,12 @@ class QueryEmbedder(SearchComponent):
 
     @component.output_types(query=Query)
     def run(self, query: Query) -> dict[str, Query]:
-        """Return the `query` with the mode that it is searched in and, where meaning counts, its
-        embedding and those of its variants; an embedding that it has is kept. Where no note holds
-        any of its words, its meaning alone counts, unless somebody chose a mode.
+        """Return the `query` with its mode and, where meaning counts, its embedding and those of
+        its variants. Where no note holds any of its words, meaning alone counts, unless a mode was
+        chosen.
 
-        :raises IndexUnavailableError: in mode `dense` or `hybrid`, when the index has no
-            embeddings, or of another model.
-        :raises ConnectionError: in these modes, when no server gives one.
-        """
+        :raises IndexUnavailableError: in mode `dense` or `hybrid`, for an index without embeddings,
+            or with those of another model; `ConnectionError`: when no server gives one."""
         manifest, wanted, variants = self.document_store.manifest(), query.mode, query.variants
         embedded, read = read_embedded(manifest), query.meant[:_READ]
         vector, background, share = None, None, 1.0

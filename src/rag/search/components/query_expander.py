@@ -96,13 +96,10 @@ def _transformed(
 
 @component
 class QueryExpander(SearchComponent):
-    """Make the variants of a query.
+    """Make the variants of a query, in `ollama.transform_timeout` for all of its transforms.
 
     :param document_store: the index that is searched: whether it has embeddings.
     :param transforms: names of transforms, applied side by side; see `rag.query.registry`.
-    :param config: the sections of providers, such as a `RAGConfig`; or the `[ollama]` section.
-        `ollama.transform_timeout` is for all transforms of a query.
-    :raises UsageError: for a name that no transform has.
     """
 
     kept = ("document_store", "transforms", "config")
@@ -121,12 +118,8 @@ class QueryExpander(SearchComponent):
 
     @component.output_types(query=Query)
     def run(self, query: Query) -> dict[str, Query]:
-        """Return the `query` with its variants, after those that it has.
-
-        The transforms are those of its route, or without them the component's own.
-
-        :raises UsageError: for a name that no transform has.
-        """
+        """Return the `query` with variants by the transforms of its route, or by the component's
+        own, after those that it has; a `UsageError` for a name that no transform has."""
         chosen = query.transforms
         names = self.transforms if chosen is None else wanted_transforms(chosen)
         if not (names and query.text):
@@ -144,10 +137,8 @@ class QueryExpander(SearchComponent):
     def make(
         self, text: str, names: Sequence[str], dense: bool = True
     ) -> tuple[Variants, list[str]]:
-        """Return the variants of a query, of each text the first, and notices for the user.
-
-        Each transform is given the query itself. A failure is reported, never raised. A query
-        without words has no variants.
+        """Return the variants of a query, of each text the first, and notices for the user. Each
+        transform is given the query itself; a failure is reported, never raised.
 
         :param names: of transforms, from `wanted_transforms`.
         :param dense: whether meaning may be searched; without it `hyde` is of no use.

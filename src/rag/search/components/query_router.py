@@ -34,7 +34,6 @@ _MOST_EXAMPLES = 10_000
 class QueryRouter(SearchComponent):
     """Choose a query's route. What the user chose wins over it, and it over configured defaults.
 
-    :param config: the sections of providers, such as a `RAGConfig`; or the `[ollama]` section.
     :param embeddings: who makes vectors, in the place of the one whom the settings ask for.
     :param keep_transforms: let no route change the transforms.
     :raises ConfigError: for a classifier, or a transform of a route, that does not exist.

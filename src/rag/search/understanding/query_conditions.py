@@ -123,8 +123,7 @@ def find_conditions(
 
     :param dimensions: of the lexical space, those that the query will be searched by.
     :param notices: is added what does not count, because it is too much.
-    :raises QueryError: when a path is no pattern.
-    :raises UsageError: for an unknown vault, and a property compared with no number and no date.
+    :raises QueryError: when a path is no pattern; `UsageError`: for an unknown vault, a comparison.
     """
     manifest = store.manifest()
     alternatives = [term.value for some in parsed.either for term in some if term.field == PHRASE]
