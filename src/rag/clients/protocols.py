@@ -207,7 +207,8 @@ class EmbeddingProvider(ModelProvider):
             unknown.
         :param dimension: the length vectors must have; 0 takes that of the first.
         :param patient: wait for a busy server, and find out which text is at fault; else raise at
-            once."""
+            once.
+        """
         raise self.refusal()
 
     def reads_script(self, text: str, mostly: bool = False) -> bool:

@@ -39,7 +39,8 @@ class Conversation:
     :param session: what was said so far; what is said now is added to it, and to the `memory`.
     :param mode: how notes are searched, as in `search`.
     :param read: says what a question filters by, what it asks of the notes themselves, and what
-        there is to tell of that; it is told whether the question goes on from the one before."""
+        there is to tell of that; it is told whether the question goes on from the one before.
+    """
 
     def __init__(
         self,

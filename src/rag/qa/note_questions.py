@@ -63,7 +63,8 @@ def answer_about_notes(
 
     :param filters: of whoever asks, beside the question; `intent` is what both mean together.
     :param top_k: how many notes are named at most; `None` names all that filters alone choose, and
-        `shown` of those that hold words or are counted."""
+        `shown` of those that hold words or are counted.
+    """
     given, results, quotes = filters or QueryFilters(), list[SearchResult](), list[Quote]()
     if asked.asked == Asked.LAST:
         chosen, passage, count = _find_last(store, asked, given, intent)

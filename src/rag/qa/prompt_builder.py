@@ -158,7 +158,8 @@ class AnswerPromptBuilder(SearchComponent):
     :param steps: names of the user's own steps (entry points of the group `rag.steps`).
     :param document_store: where the neighbours of passages are read; without one there are none.
     :param template: of the user's message, in Jinja; see `PromptTemplate`. An answer to one without
-        the numbers of the notes can name no source, and is shown as unverified."""
+        the numbers of the notes can name no source, and is shown as unverified.
+    """
 
     kept = ("config", "model", "max_tokens", "window", "steps", "template", "document_store")
 

@@ -46,7 +46,8 @@ def build_prompt(name: str, query: str, rules: dict[str, str] | None = None, **d
 
     :param rules: what is filled in as it is.
     :param data: what comes from somebody else, as does the query: it stands between two lines with
-        a code that none of it holds, so that "ignore the above" is something to search for."""
+        a code that none of it holds, so that "ignore the above" is something to search for.
+    """
     shown = {"query": query[:_LONGEST_SHOWN], **data}
     code = unused_code(shown.values())
     values = {key: fenced(text, code) for key, text in shown.items()} | (rules or {})

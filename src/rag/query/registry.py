@@ -65,7 +65,8 @@ def create_transformer(
     :param generator: a Haystack chat generator, or `None` where there is none.
     :param timeout: seconds that a built-in one waits for the generator; without it a minute.
     :raises UsageError: for a name that nothing has; `ConfigError`: for a built-in one without a
-        generator; `RAGError`: when a plug-in fails, or makes something else."""
+        generator; `RAGError`: when a plug-in fails, or makes something else.
+    """
     name = transformer_name(name)
     if not needs_model(name):
         transformer: QueryTransformer = _plugin(TRANSFORMERS, name, generator, "transform")

@@ -42,7 +42,8 @@ def create_search_pipeline(
     :param config: without it the settings in force; of an `OllamaConfig` alone, the others are.
     :param transforms: names of `rag.query.registry`; without it `search.transforms`.
     :raises UsageError: for a store of another package, a transform that does not exist;
-        `ConfigError`: for such a transform or classifier in the settings."""
+        `ConfigError`: for such a transform or classifier in the settings.
+    """
     store, config = own_store(store), complete(config)
     analyzer = QueryAnalyzer(store, config.search.top_k, config.search.mode)
     pipeline = search_with(analyzer, config, transforms)

@@ -75,7 +75,8 @@ class QueryEmbedder(SearchComponent):
         chosen.
 
         :raises IndexUnavailableError: in mode `dense` or `hybrid`, for an index without embeddings,
-            or with those of another model; `ConnectionError`: when no server gives one."""
+            or with those of another model; `ConnectionError`: when no server gives one.
+        """
         manifest, wanted, variants = self.document_store.manifest(), query.mode, query.variants
         embedded, read = read_embedded(manifest), query.meant[:_READ]
         vector, background, share = None, None, 1.0
