@@ -120,7 +120,7 @@ class ModelWork:
 
 
 @dataclass
-class Answer:
+class Answer(NotCopied):
     """An answer, and what it rests on.
 
     :param found: false when the notes hold no answer.
@@ -135,8 +135,9 @@ class Answer:
     `searched`, `corrections`, `tags`, `route`, `variants` and `relaxed` are as in `SearchResponse`;
     of a model's answer `verified` to `timings` as in `ModelWork`. `finish_reason` is `stopped` too,
     where the notes bore out none of its first sentences, so that quotations stand in; `failure` is
-    what went wrong. `timings` are those of `retrieval`, of the `transforms` within it, of `load`
-    and `generation`. `context` is what the model was shown; `None` when none was asked.
+    what went wrong. `results` are all that a search found, the sources among them. `timings` are
+    those of `retrieval`, of the `transforms` within it, of `load` and `generation`. `context` is
+    what the model was shown; `None` when none was asked.
     """
 
     json_order: ClassVar[str] = (
@@ -168,6 +169,7 @@ class Answer:
     route: str = optional("")
     variants: list[SearchedVariant] = optional(factory=list)
     relaxed: bool = hidden(False)
+    results: list[SearchResult] = hidden(factory=list)
     near: list[SearchResult] = optional(factory=list)
     notes: NotesAsked | None = optional(None)
     work: ModelWork | None = inline(None)  # the same of a model, in JSON

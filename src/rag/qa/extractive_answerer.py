@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import fmean, pstdev
 from typing import Any, NamedTuple
 
@@ -23,12 +23,14 @@ from rag.search.query import Hit, Retrieval
 from rag.search.results import SearchResult
 from rag.search.run import to_result, to_results
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.base.points import NotCopied, cosines_of
+from rag.stores.base.points import cosines_of
 from rag.vault.frontmatter import properties_of
 from rag.vault.sentences import sentence_units
 
 _CHUNKS = 6  # of a note; what a search found of it besides is far from the question
 _ALIKE = 1e-6  # cosines that differ by less do so by rounding
+_NEAREST = 3  # notes that are named where none answers
+OUTPUTS = {"answer": Answer, "results": list[SearchResult]}
 
 
 class Quotation(NamedTuple):
@@ -41,19 +43,6 @@ class Quotation(NamedTuple):
     line: int
     document: Document
     answer: str = ""
-
-
-@dataclass(frozen=True)
-class Quotations(NotCopied):
-    """Quotations that answer a question, the best one first, and what they were found in.
-
-    :param quotes: each with the places in other notes that say the same behind it.
-    :param confidence: the probability that the first answers the question.
-    """
-
-    retrieval: Retrieval
-    quotes: list[list[Quotation]]
-    confidence: float
 
 
 def line_in_file(document: Document, number: int) -> int:
@@ -146,31 +135,55 @@ class QuotationAnswerer(SearchComponent):
         if self.document_store.embedding_dim:
             begin_reading()
 
-    @component.output_types(quotations=Quotations)
-    def run(self, retrieval: Retrieval) -> dict[str, Quotations]:
-        """Return the `quotations`; none where it is not sure enough that one answers the question.
-
-        Where the notes themselves are what was asked for, and not what they say of it, each is
-        quoted with its first sentence.
+    @component.output_types(**OUTPUTS)
+    def run(self, retrieval: Retrieval) -> dict[str, Any]:
+        """Return the `answer`, none where it is not sure enough that a quotation answers the
+        question; and the `results` that were found, its sources among them. Where the notes
+        themselves are what was asked for, each is quoted with its first sentence.
         """
-        query, store = retrieval.query, self.document_store
+        query, store, confidence = retrieval.query, self.document_store, 0.0
+        results, sources = to_results(retrieval), dict[str, SearchResult]()
         if query.quotes_all:
-            begun = [[quotation] for quotation in _beginnings(retrieval.documents)][: self.top_k]
-            return {"quotations": Quotations(retrieval, begun, 0.0)}
-        passages = [*passages_of(store, retrieval)]
-        question = Question(query.quoted, store.frequencies().idf)
-        chosen, confidence = choose(
-            question, [passage for _, passage in passages], self.top_k, read
-        )
-        quotes = [
-            [
-                _quotation(choice.unit, passages[choice.passage][1].rank, document, choice.answer)
-                for choice in (best, *also)
-                for document in [passages[choice.passage][0]]
+            quotations = [[begun] for begun in _beginnings(retrieval.documents)][: self.top_k]
+        else:
+            passages = [*passages_of(store, retrieval)]
+            question = Question(query.quoted, store.frequencies().idf)
+            chosen, confidence = choose(
+                question, [passage for _, passage in passages], self.top_k, read
+            )
+            quotations = [
+                [
+                    _quotation(choice.unit, passage.rank, document, choice.answer)
+                    for choice in (best, *also)
+                    for document, passage in [passages[choice.passage]]
+                ]
+                for best, also in chosen
             ]
-            for best, also in chosen
-        ]
-        return {"quotations": Quotations(retrieval, quotes, confidence)}
+
+        def placed(quotation: Quotation) -> Place:
+            """Number the sources in the order in which the answer names them."""
+            key = quotation.document.id
+            sources.setdefault(key, _source(results[quotation.rank - 1], quotation))
+            return Place([*sources].index(key) + 1, quotation.line)
+
+        shown = [places for places in quotations if is_for_readers(*places[0][:4])]
+        quotes = [Quote(best.text, *placed(best), answer=best.answer) for best, *_ in shown]
+        for quote, (_, *others) in zip(quotes, shown, strict=True):
+            quote.also = [*map(placed, others)]
+        answer = Answer(
+            text="\n".join(f"{quote.text} [{quote.source}]" for quote in quotes)
+            or notice(query.question, "not_found"),
+            sources=[*sources.values()],
+            confidence=confidence if quotes else 0.0,
+            found=bool(quotes),
+            quotes=quotes,
+            near=[] if quotes else results[:_NEAREST],
+            searched=query.searched,
+            tags=query.tags,
+            corrections=query.corrections,
+            results=results,
+        )
+        return {"answer": answer, "results": results}
 
 
 def _quotation(unit: QuotableUnit, rank: int, document: Document, answer: str = "") -> Quotation:
@@ -187,48 +200,6 @@ def _beginnings(documents: Sequence[Document]) -> Iterator[Quotation]:
         first = next((unit for unit in units if unit.kind not in (Kind.TABLE, Kind.LIST)), None)
         if first:
             yield _quotation(first, rank, document)
-
-
-_NEAREST = 3  # notes that are named where none answers
-OUTPUTS = {"answer": Answer, "results": list[SearchResult]}
-
-
-@component
-class AnswerBuilder:
-    """Make an answer of quotations, each with its source."""
-
-    @component.output_types(**OUTPUTS)
-    def run(self, quotations: Quotations) -> dict[str, Any]:
-        """Return the `answer`, and the `results` that were found, its sources among them.
-
-        :param quotations: parts of the notes that answer the question.
-        """
-        query, results = quotations.retrieval.query, to_results(quotations.retrieval)
-        sources: dict[str, SearchResult] = {}
-
-        def placed(quotation: Quotation) -> Place:
-            """Number the sources in the order in which the answer names them."""
-            key = quotation.document.id
-            sources.setdefault(key, _source(results[quotation.rank - 1], quotation))
-            return Place([*sources].index(key) + 1, quotation.line)
-
-        shown = [places for places in quotations.quotes if is_for_readers(*places[0][:4])]
-        quotes = [Quote(best.text, *placed(best), answer=best.answer) for best, *_ in shown]
-        for quote, (_, *others) in zip(quotes, shown, strict=True):
-            quote.also = [*map(placed, others)]
-        answer = Answer(
-            text="\n".join(f"{quote.text} [{quote.source}]" for quote in quotes)
-            or notice(query.question, "not_found"),
-            sources=[*sources.values()],
-            confidence=quotations.confidence if quotes else 0.0,
-            found=bool(quotes),
-            quotes=quotes,
-            near=[] if quotes else results[:_NEAREST],
-            searched=query.searched,
-            tags=query.tags,
-            corrections=query.corrections,
-        )
-        return {"answer": answer, "results": results}
 
 
 def is_for_readers(quotation: str, rank: int, line: int, document: Document) -> bool:

@@ -20,7 +20,7 @@ from rag.context.models import ContextItem, MemoryProvider
 from rag.context.steps import find_step
 from rag.exceptions import ModelError, QueryError, RAGError, StorageError
 from rag.qa.answer import Answer, AnswerStream, OnProgress, OnText
-from rag.qa.extractive_answerer import AnswerBuilder, QuotationAnswerer
+from rag.qa.extractive_answerer import QuotationAnswerer
 from rag.query.syntax import not_text, parse_query
 from rag.search.components.query_analyzer import QueryAnalyzer, check_top_k
 from rag.search.matching_line import place_results
@@ -52,9 +52,9 @@ def create_qa_pipeline(
     """Make the question answering pipeline.
 
         query_analyzer -> … -> loader (as in the search pipeline)
+            -> answer_builder (QuotationAnswerer); or, where a model is configured,
             -> answerer (QuotationAnswerer) -> answer_builder
-            -> prompt_builder -> chat_generator -> answer_checker -> answer_builder, where a model
-               is configured
+            -> prompt_builder -> chat_generator -> answer_checker -> answer_builder
 
     Where the model finds the prompt too long, the answer_checker sends it back to the
     prompt_builder, which makes a shorter one. No server is asked before it runs. It serialises:
@@ -84,13 +84,12 @@ def create_qa_pipeline(
         searching = chat.with_model(searching, model)
     analyzer = QueryAnalyzer(store, config.ask.top_k, config.search.mode, answers=True)
     pipeline = search_with(analyzer, searching, transforms)
-    pipeline.add_component("answerer", QuotationAnswerer(store, config.ask.max_quotes))
-    pipeline.connect(f"{LOADER}.retrieval", "answerer.retrieval")
-    if model or chat.is_configured:
+    quoting = "answerer" if model or chat.is_configured else ANSWER
+    pipeline.add_component(quoting, QuotationAnswerer(store, config.ask.max_quotes))
+    pipeline.connect(f"{LOADER}.retrieval", f"{quoting}.retrieval")
+    if quoting != ANSWER:
         _let_a_model_answer(pipeline, store, config, chat, model, template)
-    else:
-        pipeline.add_component(ANSWER, AnswerBuilder())
-    pipeline.connect("answerer.quotations", f"{ANSWER}.quotations")
+        pipeline.connect(f"{quoting}.answer", f"{ANSWER}.answer")
     return pipeline
 
 

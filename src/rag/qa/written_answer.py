@@ -13,10 +13,9 @@ from rag.answers.notices import SOME_MODEL, notice
 from rag.clients.protocols import FAILURE, INTERRUPTED, NO_REASONING, RESPONSE, Response
 from rag.exceptions import ConnectionError, Standing, TooLongError, UnfinishedError
 from rag.qa.answer import Answer, AnswerStream, Citation
-from rag.qa.extractive_answerer import OUTPUTS, AnswerBuilder, Quotations
+from rag.qa.extractive_answerer import OUTPUTS
 from rag.qa.prompt import Prompt
 from rag.qa.prompt_builder import Written
-from rag.search.results import SearchResult
 
 # What generators call an answer that lacks its end; each has its own names for a whole one.
 _CUT_SHORT = ("length", "max_tokens", "content_filter")
@@ -123,26 +122,21 @@ def _notices(response: Response, prompt: Written, built: Prompt) -> list[str]:
 
 
 @component
-class WrittenAnswerBuilder(AnswerBuilder):
-    """Make an answer of what a model wrote and the notes support; else of quotations.
+class WrittenAnswerBuilder:
+    """Put what a model wrote and the notes support in the place of quotations.
 
     What kept a model from answering is in the answer's `notices`, and an error in its `failure`.
     """
 
     @component.output_types(**OUTPUTS)
-    def run(  # type: ignore[override]
-        self, quotations: Quotations, written: Written | None
-    ) -> dict[str, Any]:
+    def run(self, answer: Answer, written: Written | None) -> dict[str, Any]:
         """Return the `answer`, and the `results` that were found, its sources among them.
 
         :param written: what became of a model's work; `None` where none is asked.
         """
-        outputs = AnswerBuilder.run(self, quotations)
-        if written and outputs["results"]:
-            question = quotations.retrieval.query.question
-            answer = _with_work(outputs["answer"], written)
-            outputs["answer"] = _chosen(answer, written, outputs["results"], question)
-        return outputs
+        if written and answer.results:
+            answer = _chosen(_with_work(answer, written), written, written.question)
+        return {"answer": answer, "results": answer.results}
 
 
 def _with_work(answer: Answer, written: Written) -> Answer:
@@ -168,7 +162,7 @@ def _with_work(answer: Answer, written: Written) -> Answer:
     )
 
 
-def _chosen(answer: Answer, written: Written, results: list[SearchResult], question: str) -> Answer:
+def _chosen(answer: Answer, written: Written, question: str) -> Answer:
     """Return what a model wrote; where that is nothing, the quotations, and say why."""
     verification, response, model = written.verification, written.response, written.model
     failure = answer.failure
@@ -176,7 +170,7 @@ def _chosen(answer: Answer, written: Written, results: list[SearchResult], quest
         answer.notices.append(notice(question, "unverified", model=model))
     if written.is_shown and written.built:
         ranks = written.built.ranks
-        sources = [results[ranks[number - 1] - 1] for number in verification.order]
+        sources = [answer.results[ranks[number - 1] - 1] for number in verification.order]
         return replace(
             answer,
             text=verification.text.strip(),
