@@ -139,11 +139,7 @@ class _ChatGenerator:
         return self.client.respond(messages, format=schema, options=options, seconds=seconds).text
 
     def _receive(
-        self,
-        answering: Deltas,
-        response: Response,
-        callback: StreamingCallbackT | None,
-        most: int,
+        self, answering: Deltas, response: Response, callback: StreamingCallbackT | None, most: int
     ) -> None:
         """Hand the pieces of an answer on, and end one with more than so many characters; the
         server stops to write when the stream is closed."""

@@ -194,11 +194,7 @@ class EmbeddingProvider(ModelProvider):
         raise self.refusal()
 
     def embed_documents(
-        self,
-        texts: Iterable[str],
-        limit: int = 0,
-        dimension: int = 0,
-        patient: bool = True,
+        self, texts: Iterable[str], limit: int = 0, dimension: int = 0, patient: bool = True
     ) -> Batches:
         """Yield the vectors of texts, batch by batch as they are done; a `ConnectionError` when
         nobody does the work: what came before stays valid.

@@ -220,11 +220,7 @@ class _Embeddings(_Servers, EmbeddingProvider):
         return embed_query(self._queries, texts)
 
     def embed_documents(
-        self,
-        texts: Iterable[str],
-        limit: int = 0,
-        dimension: int = 0,
-        patient: bool = True,
+        self, texts: Iterable[str], limit: int = 0, dimension: int = 0, patient: bool = True
     ) -> Batches:
         from rag.clients.batch_embedder import embed_in_batches
 

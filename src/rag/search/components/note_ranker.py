@@ -14,14 +14,7 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from rag.search.components import OverStore
 from rag.search.exact_words import with_exact_words
 from rag.search.filters import MODIFIED, TITLE, Filter, all_of, one_of, ordered_notes
-from rag.search.query import (
-    WEIGHTS,
-    Hit,
-    Query,
-    Retrieval,
-    blended_vector,
-    blended_words,
-)
+from rag.search.query import WEIGHTS, Hit, Query, Retrieval, blended_vector, blended_words
 from rag.search.results import MEANING, WORDS, SearchMode
 from rag.search.score_fusion import Nearness, fuse, widen
 from rag.stores.base.document_store import BaseDocumentStore
