@@ -473,7 +473,13 @@ class Verifier:
         ):
             return [], "name"
         terms, language = claims(text) - FRAME, tongue(text)
-        readable = {n: e for n, e in sources.items() if _is_readable(e, language)}
+        # Words of a language can be compared with those of a source in it; too short to tell: yes.
+        is_latin = len(language) == 2 and language != "ja"
+        readable = {
+            n: e
+            for n, e in sources.items()
+            if not language or language in e.tongues or (is_latin and not e.tongues)
+        }
         if not readable:
             return cited if language == self._tongue else [], ""
         if not terms:
@@ -505,13 +511,6 @@ class Verifier:
         if source not in self._found.order:
             self._found.order.append(source)
         return self._found.order.index(source) + 1
-
-
-def _is_readable(source: Evidence, language: str) -> bool:
-    """Return whether words of a language can be compared with those of a source."""
-    if not language or language in source.tongues:
-        return True
-    return not source.tongues and len(language) == 2 and language != "ja"  # too short to tell
 
 
 def _marked(body: str, mark: str, kind: str) -> str:

@@ -19,7 +19,7 @@ from rag.indexing.pipeline import VECTORS
 from rag.indexing.reports import Document, DocumentMeta, IndexingResult
 from rag.indexing.run import IndexRun
 from rag.support.pipeline_parts import component_of, store_of
-from rag.vault import Note, note_id, read_note, scan_folder
+from rag.vault import note_id, read_note, scan_folder
 from rag.vault.frontmatter import split_front_matter
 from rag.vault.note import split_lines
 
@@ -57,19 +57,16 @@ def scan_vault(
         except OSError:
             continue
         if is_wanted(note, index):
-            documents.append(_to_document(note, root / file.file))
+            meta = DocumentMeta(
+                tags=note.tags,
+                created=note.created,
+                normalized=note.fields.get("normalized") is True,
+                file_id=note_id(note.vault, note.path),
+            )
+            content = "\n".join(note.lines[note.body_line :])
+            path = root / file.file
+            documents.append(Document(path, note.title, content, meta, note.vault, note))
     return documents
-
-
-def _to_document(note: Note, path: Path) -> Document:
-    meta = DocumentMeta(
-        tags=note.tags,
-        created=note.created,
-        normalized=note.fields.get("normalized") is True,
-        file_id=note_id(note.vault, note.path),
-    )
-    content = "\n".join(note.lines[note.body_line :])
-    return Document(path, note.title, content, meta, note.vault, note)
 
 
 def chunk_document(

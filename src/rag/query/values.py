@@ -179,16 +179,14 @@ def value_test(condition: str) -> Callable[[str], bool]:
         text = fold_accents(name_key(value))
         if days and (day := _day(value)):
             return days.first <= day <= days.last
-        return any(not _is_denied(text, match) for match in spelt.finditer(text))
+        # Words for not may stand beside what was found; "no. 5" has none.
+        return any(
+            match[0].isdigit()
+            or not (_DENIED.search(text, 0, match.start()) or _DENIES.match(text, match.end()))
+            for match in spelt.finditer(text)
+        )
 
     return holds
-
-
-def _is_denied(text: str, match: re.Match[str]) -> bool:
-    """Return whether words for not stand beside those that were found in a value."""
-    if match[0].isdigit():  # "no. 5"
-        return False
-    return bool(_DENIED.search(text, 0, match.start()) or _DENIES.match(text, match.end()))
 
 
 def _comparison(sign: str, bound: str) -> Callable[[str], bool]:

@@ -168,7 +168,13 @@ def residual_text(normalized: NormalizedQuery) -> str:
     pieces: list[tuple[int, int]] = []
     at = 0
     for start, end in [*gaps, (len(text), len(text))]:
-        pieces.append(_peeled(text, at, max(at, start)))
+        first, last = at, max(at, start)
+        if _ALL_FILLERS.fullmatch(text, first, last):
+            last = first
+        else:  # without the fillers at its ends
+            first = _begin(text, first, last)
+            last = _end(text, first, last)
+        pieces.append((first, last))
         at = max(at, end)
     kept = [(start, end) for start, end in pieces if start < end]
     rest = normalized.rest
@@ -180,14 +186,6 @@ def residual_text(normalized: NormalizedQuery) -> str:
         parts.append(normalized.original(space.start(), space.start() + 1) if space else "")
         parts.append(normalized.original(start, stop))
     return _EMPTY.sub("", "".join(parts) + rest).strip()
-
-
-def _peeled(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return where a piece begins and ends without the fillers at its ends."""
-    if _ALL_FILLERS.fullmatch(text, start, end):
-        return start, start
-    start = _begin(text, start, end)
-    return start, _end(text, start, end)
 
 
 def _begin(text: str, start: int, end: int) -> int:

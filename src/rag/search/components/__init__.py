@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from haystack import default_from_dict, default_to_dict
 
 from rag.clients.factory import with_config
-from rag.stores.base.document_store import BaseDocumentStore, with_store
+from rag.stores.base.document_store import with_store
 
 
 class SearchComponent:
@@ -26,15 +26,6 @@ class SearchComponent:
         """Make the component from what `to_dict` gave."""
         data = with_store(data) if data["init_parameters"].get("document_store") else data
         return default_from_dict(cls, with_config(data) if "config" in cls.kept else data)
-
-
-class OverStore(SearchComponent):
-    """A component that reads a store."""
-
-    kept = ("document_store",)
-
-    def __init__(self, document_store: BaseDocumentStore) -> None:
-        self.document_store = document_store
 
 
 def _plain(value: Any) -> Any:

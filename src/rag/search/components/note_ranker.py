@@ -11,7 +11,7 @@ from haystack import component
 from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
-from rag.search.components import OverStore
+from rag.search.components import SearchComponent
 from rag.search.exact_words import with_exact_words
 from rag.search.filters import MODIFIED, TITLE, Filter, all_of, one_of, ordered_notes
 from rag.search.query import WEIGHTS, Hit, Query, Retrieval, blended_vector, blended_words
@@ -47,11 +47,13 @@ def first_chunks(
 
 
 @component
-class ChunkRetriever(OverStore):
-    """Find the chunks that share words with a query, or are near it in meaning.
+class ChunkRetriever(SearchComponent):
+    """Find the chunks of a store that share words with a query, or are near it in meaning."""
 
-    :param document_store: where to look.
-    """
+    kept = ("document_store",)
+
+    def __init__(self, document_store: BaseDocumentStore) -> None:
+        self.document_store = document_store
 
     @component.output_types(retrieval=Retrieval)
     def run(self, query: Query) -> dict[str, Retrieval]:
@@ -181,12 +183,14 @@ def newest_chunks(store: BaseDocumentStore, query: Query, top_k: int) -> list[Ca
 
 
 @component
-class NoteLoader(OverStore):
-    """Rank the notes that were found, read the documents of the best, and set near-duplicates
-    aside.
+class NoteLoader(SearchComponent):
+    """Rank the notes that were found, read the documents of the best from the store, and set
+    near-duplicates aside."""
 
-    :param document_store: where they are.
-    """
+    kept = ("document_store",)
+
+    def __init__(self, document_store: BaseDocumentStore) -> None:
+        self.document_store = document_store
 
     @component.output_types(documents=list[Document], retrieval=Retrieval)
     def run(self, retrieval: Retrieval) -> dict[str, Any]:

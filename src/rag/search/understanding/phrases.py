@@ -291,7 +291,10 @@ def subject_words(text: str, happened: bool = False) -> list[SubjectWord]:
     ['田中', '会']
     """
     words = [
-        SubjectWord(_as_typed(word, text), _terms(word))
+        SubjectWord(
+            as_typed[0] if (as_typed := re.search(re.escape(word), text, re.I)) else word,
+            tuple(dict.fromkeys(map(stem, (word, *other_forms(word))))),
+        )
         for word in content_words(text)
         if not RUN.search(word) and word.strip("\0")
     ]
@@ -331,15 +334,6 @@ def notes_holding(
         if occurrence.counts:
             notes.append({*occurrence.notes})
     return set.intersection(*notes) if notes else set(), chunks, notices
-
-
-def _terms(word: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(map(stem, (word, *other_forms(word)))))
-
-
-def _as_typed(word: str, text: str) -> str:
-    match = re.search(re.escape(word), text, re.IGNORECASE)
-    return match[0] if match else word
 
 
 def _run_words(run: str, happened: bool) -> Iterable[SubjectWord]:
