@@ -222,11 +222,11 @@ def _are_floats(numbers: list[float]) -> bool:
 
 
 def to_document(point: Point, score: float | None = None) -> Document:
-    """Convert a point, with its vectors where they were asked for; of several sentences, none."""
+    """Convert a point, with its vectors where they were asked for: of several sentences the first."""
     from haystack.dataclasses import Document
 
     payload = dict(point.payload)
-    if point.embeddings and len(point.embeddings) == 1:
+    if point.embeddings:
         payload["embedding"] = point.embeddings[0]
     if point.sparse is not None:
         sparse = point.sparse
