@@ -222,7 +222,7 @@ def _are_floats(numbers: list[float]) -> bool:
 
 
 def to_document(point: Point, score: float | None = None) -> Document:
-    """Convert a point, with its vectors where they were asked for: of several sentences the first."""
+    """Convert a point, with its vectors where they were asked for: of sentences the first one's."""
     from haystack.dataclasses import Document
 
     payload = dict(point.payload)
