@@ -36,10 +36,10 @@ class TestIndex:
 
         read = NoteReader._read_here
 
-        def fail(reader, file):
+        def fail(reader, file, is_apart=False):
             if file.path == "bad.md":
                 raise PermissionError(13, "Permission denied")
-            return read(reader, file)
+            return read(reader, file, is_apart)
 
         monkeypatch.setattr(NoteReader, "_read_here", fail)
         (indexed / "bad.md").write_text("x")

@@ -88,18 +88,20 @@ class NoteReader:
         read_ahead(_AHEAD)
         for file in files:
             try:
-                yield file, (self._read_apart if file in apart else self._read_here)(file)
+                yield file, self.read(file, file in apart)
             except FileNotFoundError:
                 yield file, None
             except OSError as error:
                 yield file, error.strerror or type(error).__name__
             read_ahead(file in apart)
 
-    def read(self, file: NoteFile) -> ReadNote:
-        """Read and cut one note, a document in a process of its own; errors are those of `open`."""
-        return (self._read_apart if reader_of(file.path).is_document else self._read_here)(file)
+    def read(self, file: NoteFile, is_apart: bool = False) -> ReadNote:
+        """Read and cut one note, a document in a process of its own; errors are those of `open`.
 
-    def _read_apart(self, file: NoteFile) -> ReadNote:
+        :param is_apart: read it as a document is read.
+        """
+        if not (is_apart or reader_of(file.path).is_document):
+            return self._read_here(file)
         from rag.vault.document_process import call
         from rag.vault.documents import UnreadableError
 
