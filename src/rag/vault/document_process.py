@@ -29,9 +29,6 @@ MEMORY = 500 << 20  # bytes of addresses
 OCR_SECONDS, OCR_MEMORY = 120.0, 3 << 30  # for one page, which takes 10 s and 1.5 GB
 _PIPE = 1 << 20  # bytes of them that wait in a pipe, where it may be so large
 _MOST = 2  # processes
-# Freed memory is kept: to take it from the system with every page costs a quarter of reading it.
-_KEPT = str(32 << 20)
-_ENVIRONMENT = {"MALLOC_TRIM_THRESHOLD_": _KEPT, "MALLOC_MMAP_THRESHOLD_": _KEPT, **FEW_ARENAS}
 _DEEPEST = 5_000  # calls within calls: elements of a web page lie in each other
 Order = tuple[str, Callable[..., Any]]  # the path of a file, and what is called for it
 
@@ -71,7 +68,7 @@ class DocumentProcess:
         if self._process and self._process.process.poll() is not None and not self.ordered:
             self.close()  # somebody ended it
         if self._process is None:
-            self._process = PythonProcess(__name__, serve.__name__, _ENVIRONMENT)
+            self._process = PythonProcess(__name__, serve.__name__, FEW_ARENAS)
             with suppress(AttributeError, OSError):  # else the reader waits for who asks
                 fcntl.fcntl(self._process.answers.fileno(), fcntl.F_SETPIPE_SZ, _PIPE)
         limits = (OCR_SECONDS, OCR_MEMORY) if self._is_ocr else (SECONDS, MEMORY)
