@@ -67,14 +67,9 @@ FRAME = claims(
 
 @dataclass(frozen=True)
 class Context:
-    """What a sentence is said in.
-
-    :param question: the words of each of the questions that were asked at once.
-    :param words: those, and the words of the sentence before it.
-    :param quantities: those of the question, which may be repeated.
-    :param answered: whether a sentence before it was borne out: more may follow then than was
-        asked.
-    """
+    """What a sentence is said in: the words of each question that was asked, those `words` and the
+    sentence's before it, and the quantities of the question, which may be repeated. More may follow
+    than was asked once a sentence was borne out (`answered`)."""
 
     question: tuple[tuple[Word, ...], ...] = ()
     words: tuple[Word, ...] = ()
@@ -317,13 +312,9 @@ Verdict = Literal["verified", "doubtful", "unsupported"]
 
 
 class Progress(NamedTuple):
-    """How far an answer is that is still being written.
-
-    :param sentences: how many sentences are whole.
-    :param held_back: those of them that are judged and not shown: nothing is borne out yet, or
-        most of it is not.
-    :param struck: those of them that were taken out.
-    """
+    """How far an answer is that is still being written: how many sentences are whole, how many of
+    them are held back, since nothing is borne out yet or most of it is not, and how many were taken
+    out."""
 
     sentences: int = 0
     held_back: int = 0

@@ -82,13 +82,9 @@ def windows(text: str, limit: int) -> list[str]:
 
 
 def usable(given: Sequence[Any], count: int, dimension: int = 0) -> list[Vector | None]:
-    """Return the vectors that a server gave, `None` for each that is no vector: that has finite
-    numbers, not all of them zero.
-
-    :param count: how many there must be.
-    :param dimension: the length each must have; 0 for any, but all the same.
-    :raises BadVectors: also when none of them is a vector.
-    """
+    """Return the vectors that a server gave, `None` for each that has not finite numbers, or all
+    zero; or raise `BadVectors` for another `count` or `dimension` (0 for any), or where none is a
+    vector."""
     if len(given) != count:
         raise BadVectors(f"gave {len(given)} vectors for {count} texts")
     vectors = [_vector(numbers) for numbers in given]
@@ -249,13 +245,9 @@ def embed_in_batches(
     texts: Iterable[str], embedders: Sequence[BatchEmbedder], batch_tokens: int, in_flight: int
 ) -> Generator[EmbeddedTexts, None, None]:
     """Embed texts by several servers, each with `in_flight` requests of `batch_tokens` at once; one
-    that fails is left out as long as there are others.
-
-    Texts are taken as they are needed, in the caller's thread, and batches come in the order they
-    are done. Closing the iterator, or Ctrl-C, abandons what is under way: the threads are daemons.
-
-    :raises ConnectionError: when no server does its work; what came before stays valid.
-    """
+    that fails is left out, a `ConnectionError` when it was the last. Texts are taken as they are
+    needed, in the caller's thread, and batches come as they are done. Closing the iterator, or
+    Ctrl-C, abandons what is under way: the threads are daemons."""
     batches = pack(texts, batch_tokens)
     to_do: SimpleQueue[Batch | None] = SimpleQueue()
     done: SimpleQueue[tuple[Batch, EmbeddedTexts | BaseException]] = SimpleQueue()

@@ -144,12 +144,10 @@ FAILURES: tuple[type[Exception], ...] = (
 
 
 def refusal_of(answer: Any, text: str, key: str, response: httpx.Response | None = None) -> Refusal:
-    """Return the refusal that an answer with an error is.
+    """Return the refusal that an answer with an error is; the key is never repeated.
 
-    :param answer: its JSON, if it is any.
-    :param text: the answer itself.
-    :param key: which is never repeated.
-    :param response: the head of the answer; `None` where its status is that of success.
+    :param answer: its JSON, if it is any; `text`: the answer itself.
+    :param response: its head; `None` where its status is that of success.
     """
     error = answer.get("error", answer) if isinstance(answer, Mapping) else answer
     message, codes = error if isinstance(error, str) else text, ""

@@ -117,10 +117,8 @@ def answer_about_notes(
 class _Chosen:
     """The notes that a question means: those that hold words, else those that filters choose.
 
-    :ivar subject: the words that each of the notes holds.
-    :ivar any_of: these as they are shown, of each alternative.
-    :ivar notes: the ids of all that hold words, in no order.
-    :ivar chunks: those that hold all spaced words; `None` where that was not asked.
+    :ivar any_of: the words of each alternative as they are shown.
+    :ivar notes: the ids of all that hold words; `chunks`: those that hold all spaced words.
     :ivar newest: the first chunks of the newest notes that filters alone choose.
     :ivar conditions: what they were filtered by, and what the index does not have.
     """

@@ -168,12 +168,8 @@ class NoteQuestion(NamedTuple):
 def note_question(question: str, today: date | None = None) -> NoteQuestion | None:
     """Return what a question asks of the notes themselves; `None` where it asks what they say.
 
-    :param today: the day from which times are counted.
-
     >>> note_question("How many notes mention the ferry?")
     NoteQuestion(asked=<Asked.COUNT: 'count'>, subject='the ferry')
-    >>> note_question("最後に田中さんに会ったのはいつ？")
-    NoteQuestion(asked=<Asked.LAST: 'last'>, subject='田中さんに会った')
     >>> note_question("How many notes fit in a bar of music?")
     """
     if len(question) > _LONGEST:
@@ -319,15 +315,11 @@ _DAY_BEFORE = re.compile(r" before \d{4}-\d\d-\d\d$|^私が(?:\d{4}-\d\d-\d\dよ
 
 def followed_up(question: str, before: str, day: date | None = None) -> str:
     """Return a question that goes on from another so that it stands by itself; empty where the
-    other was not about the notes themselves, or this one does not go on from it.
-
-    :param before: the question before, as it was understood.
-    :param day: that was its answer, if it asked for one.
+    other was not about the notes themselves, or this one does not go on from it. `day` was its
+    answer, if it asked for one.
 
     >>> followed_up("And the one before?", "When did I last meet Ann?", date(2026, 11, 17))
     'When did I last meet Ann before 2026-11-17'
-    >>> followed_up("how many are there?", "list all notes about the ferry")
-    'how many notes about the ferry'
     """
     about = note_question(before)
     if about is None:

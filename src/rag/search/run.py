@@ -47,13 +47,11 @@ def search(
     :param mode: `auto`, `lexical`, `dense` or `hybrid`; without it `search.mode`.
     :param chunks: list chunks, several of one note perhaps, instead of notes.
     :param keep_mode: let no route change the mode, which is only a default otherwise.
-    :param intent: from `find_intent`; filters that were only understood are dropped when nothing
-        fits.
+    :param intent: from `find_intent`; what was only understood is dropped when nothing fits.
     :param order: of the results, or of the notes that are listed; see `rag.search.filters`.
-    :raises QueryError: when the query is empty or the search fails.
-    :raises UsageError: for a vault in the query that does not exist.
-    :raises IndexUnavailableError: when there is no index, or it lacks the embeddings for `mode`.
-    :raises ConnectionError: when `mode` needs an embedding of the query and there is none.
+    :raises QueryError: when the query is empty or the search fails; `UsageError`: for a vault in it
+        that does not exist; `IndexUnavailableError`: without an index, or the embeddings for
+        `mode`; `ConnectionError`: when `mode` needs an embedding of the query and there is none.
     """
     check_top_k(top_k)
     if order:

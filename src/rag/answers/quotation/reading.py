@@ -45,12 +45,10 @@ def read_units(
     units: Sequence[Sequence[QuotableUnit]],
     read: Read,
 ) -> dict[tuple[int, QuotableUnit], UnitReading]:
-    """Return what a reader says of units.
+    """Return what a reader says of units; of one that fails there are no readings.
 
-    :param best: passages and units, those first for which most speaks; what stands around them is
-        read too.
+    :param best: passages and units, those first for which most speaks, read with what is around.
     :param leads: the titles of the passages; `units` all units of each.
-    :param read: reads all windows at once; of one that fails there are no readings.
     """
     layouts: dict[int, _Layout] = {}
     windows: list[tuple[int, int, int]] = []  # passage, begin, end

@@ -314,14 +314,9 @@ def _nearness(unit: QuotableUnit, passage: Passage) -> float:
 
 @dataclass(frozen=True)
 class AnswerWeights:
-    """What evidence counts for.
-
-    :ivar units: for one unit against others, by the field of `Evidence`.
-    :ivar sure: for the best unit being right, by the field; `score` is what it scores by `units`,
-        `share` its probability of being the right one of them.
-    :ivar bias: what that adds to.
-    :ivar threshold: how sure an answer must be to be shown.
-    """
+    """What evidence counts for, by the field of `Evidence`: `units` for one unit against others,
+    `sure` for the best unit being right, with its `score` by `units`, and its `share` of all of
+    them. That adds to the `bias`; an answer must be as sure as the `threshold` to be shown."""
 
     units: Mapping[str, float]
     sure: Mapping[str, float]

@@ -77,12 +77,10 @@ class _Block(NamedTuple):
 
 
 def quotable_units(content: str) -> list[QuotableUnit]:
-    """Return what can be read out of Markdown, in order; some units lie within others.
-
-    They are sentences, a short one that only announces with the next; the items of a list, and the
-    list; the rows of a table with the names of its columns, and a small table; code. A list, table
-    or code block goes with the sentence that introduces it. Headings are none, nor are links to
-    other notes alone, nor addresses unless there is nothing else.
+    """Return what can be read out of Markdown, in order; some units lie within others. They are
+    sentences, a short one that only announces with the next; items, and lists; rows with the names
+    of their columns, and small tables; code; each but the first with the sentence that introduces
+    it. Headings are none, nor are links to notes alone, nor addresses unless there is nothing else.
     """
     blocks = list(_blocks(content))
     lines = content.split("\n")

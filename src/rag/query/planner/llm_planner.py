@@ -408,11 +408,9 @@ MODES = dict(zip(PLANNER_MODES, (Mode(0.7, 2), Mode(0.9, 1), Mode(0.5, 3)), stri
 class QueryTransformer:
     """Let a model say what a query means; without a generator every query stays as it is.
 
-    :param mode: one of `MODES`: how sure an answer must be, and how often a tool may be used, where
-        `confidence_threshold` is `None` and `max_tool_iterations` below 0.
+    :param mode: one of `MODES`, for `confidence_threshold` and `max_tool_iterations` not given.
     :param max_candidates: the most matches of a tool, and names of a kind in a prompt.
-    :param tools: beside `rapidfuzz_similarity` and those of plug-ins; `timeout`: seconds for a
-        reply.
+    :param tools: beside `rapidfuzz_similarity` and those of plug-ins; `timeout`: seconds a reply.
     :param raw_replies: keep replies word for word, and not what was understood of them.
     :raises ValueError: for an unknown mode, and numbers out of range.
     """

@@ -560,14 +560,11 @@ def extract(
     time: TimeWindow | None = None,
     today: date | None = None,
 ) -> Extraction:
-    """Return what a query filters by, and the text that is left.
-
-    The text is the query as it was typed when nothing filters. Any text is a query; only its first
-    4,000 characters are read.
+    """Return what a query filters by, and the text that is left: the query as it was typed when
+    nothing filters. Any text is a query; only its first 4,000 characters are read.
 
     :param aliases: other names of tags and vaults; `fields`: words for front matter fields.
     :param meant: what words of open slots mean, as a model said, and the time slot: `time`.
-    :param today: the day from which times are counted.
     """
     today, query = today or date.today(), without_halves(query)
     normalized, resolver = NormalizedQuery(query), Resolver(catalogue, aliases, meant)
