@@ -109,7 +109,7 @@ def pieces(text: str) -> tuple[list[str], str]:
     if text.isascii():
         if _SYMBOL.search(text):
             return _ASCII.findall(text), ""
-        return text.translate(_BETWEEN).split(), ""  # in a fifth of the time
+        return text.translate(_BETWEEN).split(), ""  # in a quarter of the time
     parted, runs = RUN.subn(BREAK, text.replace(BREAK, " "))
     return SPACED.findall(parted), text if runs else ""
 

@@ -92,7 +92,7 @@ _COMMENT_OR_CODE = re.compile(CODE_SPAN + "|%%|<!--")
 INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
 # A tag stands at the start of a line, after white space or after opening punctuation.
 _TAG = re.compile(r"(?:^|(?<=[\s(\[（「『、。，]))#([\w/\-]+)", re.UNICODE)
-# (A pattern that begins with one of two letters is looked for ten times as fast as one with `!?`.)
+# `(?:!\[|\[)` is looked for in a third of the time of `!?\[`.
 _WIKI_LINK = re.compile(r"(?:!\[|\[)\[([^\[\]\n]+?)\]\]")
 _MD_LINK = re.compile(r"\]\((?:<([^<>]+)>|([^()\s<>]+))(?:\s+\"[^\"]*\")?\)")
 
