@@ -281,6 +281,15 @@ class QueryTransformPipeline(_Transformer):
         return queries
 
 
+def _pipeline_repr(pipeline: QueryTransformPipeline) -> str:
+    names = ", ".join(type(transformer).__name__ for transformer in pipeline._transformers)
+    return f"QueryTransformPipeline([{names}])"
+
+
+# `@component` gives a class a `repr`, which does not name the transformers.
+QueryTransformPipeline.__repr__ = _pipeline_repr  # type: ignore[method-assign,assignment]
+
+
 def _unique(lists: Iterable[Iterable[QueryBundle]]) -> list[QueryBundle]:
     """Leave out queries of a text that was there before, but for a `fallback` of theirs."""
     kept: dict[str, QueryBundle] = {}

@@ -150,3 +150,8 @@ class TestComponent:
 def test_what_is_no_transformer_is_a_type_error(make):
     with pytest.raises(TypeError, match="object is no query transformer"):
         make(object())
+
+
+def test_its_repr_names_every_transformer():
+    pipeline = QueryTransformPipeline([HyDETransformer(str), MultiQueryTransformer(str)])
+    assert repr(pipeline) == "QueryTransformPipeline([HyDETransformer, MultiQueryTransformer])"
