@@ -43,8 +43,8 @@ def _is_server(arguments: list[str]) -> bool:
 def _serve(arguments: list[str]) -> int:
     from pathlib import Path
 
+    from rag.app.unused_libraries import leave_out_unused
     from rag.mcp.stdio import serve
-    from rag.support.unused_libraries import leave_out_unused
 
     leave_out_unused()
     return serve(Path(arguments[2]) if len(arguments) > 2 else None)
@@ -63,8 +63,8 @@ def _run_in_utf8() -> None:
 
 
 def _run_cold(arguments: list[str]) -> int:
+    from rag.app.unused_libraries import leave_out_unused
     from rag.support import process_exit as leaving
-    from rag.support.unused_libraries import leave_out_unused
 
     leave_out_unused()
     leaving.begin()

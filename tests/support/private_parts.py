@@ -2,7 +2,7 @@
 
 Each line says what would have to be written anew where a release changes it.
 `test_private_parts.py` looks whether each part is there, and takes what it took, and
-whether anything else is used. What libraries import in vain is in `rag.support.unused_libraries`.
+whether anything else is used. What libraries import in vain is in `rag.app.unused_libraries`.
 """
 
 from typing import NamedTuple

@@ -30,6 +30,7 @@ from stat import S_ISDIR
 from typing import Any
 
 from rag.app.requests import SyncRequest
+from rag.app.unused_libraries import leave_out_unused
 from rag.app.watch_state import WatcherStatus, WatchRun, be_only_watcher, write_watcher
 from rag.config import RAGConfig, load_config
 from rag.exceptions import LockedError, RAGError, RunInterruptedError, UsageError
@@ -38,7 +39,6 @@ from rag.index.vault_registry import NO_VAULT, configured_vaults, known_vaults
 from rag.indexing.reports import RunReport
 from rag.support import process_exit
 from rag.support.processes import PythonProcess, Say, take_orders
-from rag.support.unused_libraries import leave_out_unused
 from rag.text.messages import plural
 from rag.vault.file_events import FileEvents, WatchLimitError
 

@@ -5,7 +5,7 @@ import sys
 
 _PIPELINE = """
 import sys
-from rag.support.unused_libraries import leave_out_unused
+from rag.app.unused_libraries import leave_out_unused
 leave_out_unused()
 import haystack, httpx
 
