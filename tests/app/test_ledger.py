@@ -148,6 +148,17 @@ def test_a_folder_that_cannot_be_listed_is_named_but_not_counted(config, count):
     assert of(report).total == files.total - 1
 
 
+def test_a_folder_too_deep_to_be_listed_is_no_change(config, count, refresh, monkeypatch):
+    _, folder = count({"a.md": NOTE})
+    monkeypatch.chdir(folder)
+    for _ in range(30):  # a path may have 4,096 bytes
+        os.mkdir("x" * 200)  # noqa: PTH102
+        os.chdir("x" * 200)
+    os.chdir(folder.parent)
+    refresh(work=folder)
+    assert read_status(config).index.changed == 0
+
+
 def test_a_vault_whose_folder_is_gone_is_not_counted(config, count):
     _, folder = count({"a.md": NOTE})
     folder.rename(folder.with_name("moved"))

@@ -89,6 +89,8 @@ class TestNamesOnDisk:
             capture_output=True,
         )
         assert found.stdout == raw + b"\n"
+        for name in (raw, b"\xff\xfe.md"):
+            assert rag("get", os.fsdecode(name)).out == "rawneedle\n"
 
 
 class TestStrangeInput:

@@ -179,6 +179,7 @@ def test_an_svg_is_a_picture_and_no_document(client):
         "> [!tip] Do *this*\n> now",
         '<strong class="callout-title">Do <em>this</em></strong>\nnow</p>',
     ),
+    ("> [!tip] **Do**", '<strong class="callout-title"><strong>Do</strong></strong></p>'),
     ("> [!tip]", '<strong class="callout-title">Tip</strong></p>'),
     ("- [x] done", '<li class="task done" data-line="1">done</li>'),
     ("- [X] done", '<li class="task done" data-line="1">done</li>'),

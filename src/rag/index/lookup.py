@@ -69,6 +69,7 @@ def find_note(manifest: Manifest, name: str, vaults: list[str] | None = None) ->
     """
     if len(name) > _LONGEST_NAME:
         raise NotFoundError(f"no note called {brief(name)!r}", hint="No path is as long as that.")
+    name = name.encode("utf-8", "replace").decode()  # as the index knows what is not UTF-8
     wanted = name_key(name)
     roots = manifest.vaults()
     last = wanted.rpartition("/")[2]

@@ -166,5 +166,7 @@ def count_stale_in(root: str, stats: Mapping[str, tuple[int, int, bool]], scan: 
     if stats and not scan.notes:
         raise IndexingError(f"{root} holds no notes (is it mounted?): these are kept")
     stale = sum(stats.get(n.path, ())[:2] != (n.size, n.mtime_ns) for n in scan.notes)
-    gone = stats.keys() - {note.path for note in scan.notes}
+    hidden = tuple(f"{folder}/" for folder in scan.problems)
+    gone = {path for path in stats if not f"{path}/".startswith(hidden)}
+    gone -= {note.path for note in scan.notes}
     return stale + sum(not os.path.lexists(os.path.join(root, path)) for path in gone)  # noqa: PTH118

@@ -162,9 +162,10 @@ def _make_callout(quote: Token, children: list[Token]) -> None:
         return
     kind = match[1].lower()
     quote.attrs = {"class": f"callout callout-{kind}"}
-    children[0].content = match[2] or kind.capitalize()
     ends = (at for at, child in enumerate(children) if child.type.endswith("break"))
-    children.insert(next(ends, len(children)), Token("strong_close", "strong", -1))
+    end = next(ends, len(children))
+    children[0].content = match[2] if match[2] or end > 1 else kind.capitalize()
+    children.insert(end, Token("strong_close", "strong", -1))
     children.insert(0, Token("strong_open", "strong", 1, {"class": "callout-title"}))
 
 

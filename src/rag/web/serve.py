@@ -120,10 +120,11 @@ def _listen(address: Address) -> socket.socket:
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return listening
     except OSError as error:
-        place, hint = f"{address.host}:{address.port}", "Name another with --port or --host."
+        place = f"{address.host}:{address.port}"
+        hint = "Name another with --port or --host, or end what listens there."
         if address.socket:
             place, hint = str(address.socket), "Name another with --socket."
-        why = error.strerror or str(error)
+        why = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
         raise UsageError(f"cannot listen on {place}", why, hint=hint) from error
 
 

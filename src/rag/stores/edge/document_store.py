@@ -166,7 +166,7 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
                 yield None
 
     def _open_reader(self, snapshot: IndexSnapshot, dimensions: frozenset[int] | None) -> None:
-        shard = snapshot.path / SHARD
+        folder = shard = snapshot.path / SHARD
         try:
             if name := first_cut(snapshot.path):
                 raise ValueError(f"{snapshot.name}/{name}")
@@ -180,7 +180,8 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
                 raise disk_full(self.directory.path, details=str(error)) from error
             if isinstance(error, IndexUnavailableError) and not isinstance(error, StoreError):
                 raise
-            raise damaged_index(self.directory.path, str(error)) from error
+            why = str(error).replace(str(folder), str(shard))
+            raise damaged_index(self.directory.path, why) from error
 
     def _require_points(self, shard: qe.EdgeShard, expected: int) -> None:
         """Make sure that a shard holds what was published."""
