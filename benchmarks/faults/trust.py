@@ -241,7 +241,7 @@ def _keys(house: House, stranger: Stranger) -> Iterator[Row]:
 
 def _data_folder(house: House) -> Row:
     house.settings('data_dir = "."\n')
-    for name in ("index/gen-1/photo.jpg", "index/work/thesis.md", "vaults.json"):
+    for name in ("index/gen-1/photo.jpg", "index/work/thesis.md", "index/parts/x", "vaults.json"):
         (house.strange / name).parent.mkdir(parents=True, exist_ok=True)
         (house.strange / name).write_text("{}")
     before = house.files()

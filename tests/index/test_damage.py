@@ -17,6 +17,7 @@ from rag.index.snapshots import MANIFEST, SHARD, IndexDirectory
 from rag.indexing.reports import RunReport
 from rag.indexing.run import IndexRun
 from rag.stores import get_document_store
+from rag.support.files import make_owned
 
 Refresh = Callable[..., RunReport]
 Points = Callable[[RAGConfig], object]
@@ -162,14 +163,16 @@ def test_leftovers_of_killed_runs_go_and_are_not_published(config, indexed, refr
         snapshot / SHARD / "temp_segments/one/page_0.dat",
         segment / ".atomicwriteXYZ/tmpfile.tmp",
         segment / "dimensions.tmp",
+        config.index_dir / "parts/one/shard",
         config.index_dir / "work/shard/segments/one/page_0.dat",
     ]
     index = IndexDirectory(config.index_dir)
+    make_owned(index.parts)
     index.clear_work()
     for path in left:
         write(path, b"x" * 1000)
     refresh(work=indexed)
-    assert not (config.index_dir / "work").exists()
+    assert not (config.index_dir / "work").exists() and not (config.index_dir / "parts").exists()
     (indexed / "new.md").write_text("new")
     refresh(work=indexed)
     for name in ("temp_segments", ".atomicwriteXYZ", "dimensions.tmp"):

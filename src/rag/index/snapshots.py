@@ -2,6 +2,7 @@
 
     index.lock    held by the one writer
     work/         the next snapshot, while it is written
+    parts/        segments on their way into its shard
     gen-7/        a snapshot: a shard, a manifest, frequencies; never written again
     gen-7/points      how many points its shard holds; readers compare
     gen-7/checksums   what its files held when it was published (`rag.index.shard_files`)
@@ -108,6 +109,7 @@ class IndexDirectory:
         self.path = Path(path)
         self.home = home
         self.work = self.path / "work"
+        self.parts = self.path / "parts"
         self._lock: IO[bytes] | None = None
         self._holders = 0
         self.has_work = False  # whether `work/` is this writer's next snapshot
@@ -309,6 +311,7 @@ class IndexDirectory:
 
     def clear_unfinished(self) -> None:
         """Remove what a killed writer left, and no run goes on with."""
+        remove(self.parts)
         if not self.has_work:
             remove(self.work)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import blake2b
 from itertools import accumulate, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,8 +30,7 @@ from rag.vault.readers import reader_of
 if TYPE_CHECKING:
     from rag.vault.documents import UnreadableError
 
-_AHEAD = 64  # files that may be read while others are written
-_MUCH = 4_000_000  # bytes, of which to read takes longer than to start a process
+_AHEAD = 64  # documents that may be read while notes are
 # A file changed within this time of being read may change again without a new mtime.
 _RACY_NS = 2_000_000_000
 _SCANS = "scans"  # the folder of the texts of scanned pages
@@ -72,12 +72,11 @@ class NoteReader:
         self, files: Sequence[NoteFile]
     ) -> Iterator[tuple[NoteFile, ReadNote | str | None]]:
         """Yield each file with its note, with what is wrong with it, or with `None` where it
-        vanished. Documents are read by processes of their own, some ahead while notes are read by
-        this one; where there is much to read, so are all files."""
-        is_much = sum(file.size for file in files) > _MUCH
-        apart = {file for file in files if is_much or reader_of(file.path).is_document}
-        files = sorted(files, key=apart.__contains__)
-        ahead = iter([file for file in files if file in apart])
+        vanished. Documents are read by processes of their own, some ahead, while notes are read by
+        this one: they come evenly among these."""
+        documents = [file for file in files if reader_of(file.path).is_document]
+        notes = [file for file in files if not reader_of(file.path).is_document]
+        ahead = iter(documents)
 
         def read_ahead(count: int) -> None:
             for file in islice(ahead, count):
@@ -85,22 +84,24 @@ class NoteReader:
 
                 call_ahead(self._path(file), self._read_here, file)
 
-        read_ahead(_AHEAD)
-        for file in files:
+        if documents:
+            read_ahead(_AHEAD)
+        places = [(at / len(notes), file) for at, file in enumerate(notes)]
+        room = len(documents) + _AHEAD
+        places += [((at + _AHEAD) / room, file) for at, file in enumerate(documents)]
+        for _, file in sorted(places, key=itemgetter(0)):
             try:
-                yield file, self.read(file, file in apart)
+                yield file, self.read(file)
             except FileNotFoundError:
                 yield file, None
             except OSError as error:
                 yield file, error.strerror or type(error).__name__
-            read_ahead(file in apart)
+            if reader_of(file.path).is_document:
+                read_ahead(1)
 
-    def read(self, file: NoteFile, is_apart: bool = False) -> ReadNote:
-        """Read and cut one note, a document in a process of its own; errors are those of `open`.
-
-        :param is_apart: read it as a document is read.
-        """
-        if not (is_apart or reader_of(file.path).is_document):
+    def read(self, file: NoteFile) -> ReadNote:
+        """Read and cut one note, a document in a process of its own; errors are those of `open`."""
+        if not reader_of(file.path).is_document:
             return self._read_here(file)
         from rag.vault.document_process import call
         from rag.vault.documents import UnreadableError

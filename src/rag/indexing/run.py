@@ -47,13 +47,16 @@ from rag.vault.discovery import NoteFile
 if TYPE_CHECKING:
     from haystack import Pipeline
 
+    from rag.indexing.bulk_build import SegmentWriter
     from rag.stores.base.document_store import BaseDocumentStore
 
 T = TypeVar("T")
 P = ParamSpec("P")
 ReadAgain = tuple[ReadNote, NoteRow | None]  # a note as it is, and as it was
+WriteChunks = Callable[[Sequence[NoteChunk]], list[str]]
 
 _BATCH_CHUNKS = 1000
+MANY = 1_000_000  # bytes of new notes, which are written as segments
 _DAMAGE = (IndexUnavailableError, *DAMAGE)  # what the engine and SQLite report
 
 
@@ -298,16 +301,49 @@ class IndexRun:
             return len(paths)
 
     def _write(self, changes: Changes, report: VaultReport, progress: Progress) -> None:
+        with ExitStack() as stack:
+            write, segments = self._write_chunks, self._segment_writer(changes.added)
+            if segments:
+                write = stack.enter_context(segments).write
+            self._write_files(changes, changes.added, write, report, progress)
+            if segments:
+                segments.end()
+        self._write_files(changes, changes.changed, self._write_chunks, report, progress)
+
+    def _segment_writer(self, files: list[NoteFile]) -> SegmentWriter | None:
+        """Return what writes new notes as segments, where they are many. Segments hold no
+        embeddings, and are for an index of our own on this machine."""
+        is_plain = self._users_pipeline is None and not self._is_on_server
+        size = sum(file.size for file in files)
+        if not is_plain or size < MANY or read_embedded(self.manifest) is not None:
+            return None
+        from rag.indexing.bulk_build import SegmentWriter
+        from rag.support.processes import may_start
+
+        store: Any = self.store
+        with suppress(OSError):  # the system allows no other process
+            return SegmentWriter(store) if may_start() else None
+        return None
+
+    def _write_files(
+        self,
+        changes: Changes,
+        files: list[NoteFile],
+        write: WriteChunks,
+        report: VaultReport,
+        progress: Progress,
+    ) -> None:
         """Read files and write what is new in them."""
-        vault, files = changes.vault, [*changes.added, *changes.changed]
+        vault, total = changes.vault, len(changes.added) + len(changes.changed)
         batch: list[ReadAgain] = []
         looked_at: list[NoteRow] = []  # notes as they were, to be recorded together
         touched: list[NoteRow] = []  # the same text in a file with another time
         size = 0
         index, folder = self.config.index, self.directory.path
         reader = NoteReader(changes.root, vault, index, changes.copied, folder)
-        for done, (file, read) in enumerate(reader.read_all(files)):
-            progress(done, len(files))
+        start = 0 if files is changes.added else len(changes.added)
+        for done, (file, read) in enumerate(reader.read_all(files), start):
+            progress(done, total)
             before = self.manifest.note(vault, file.path)
             if isinstance(read, str):
                 self._record_failure(vault, file, read, report)
@@ -333,14 +369,14 @@ class IndexRun:
             batch.append((read, before))
             size += len(read.chunks)
             if size >= _BATCH_CHUNKS:
-                self._write_batch(batch, report)
+                self._write_batch(batch, write, report)
                 batch, size = [], 0
         if batch:
-            self._write_batch(batch, report)
+            self._write_batch(batch, write, report)
         self.manifest.refresh(looked_at)
         if touched:
             self.manifest.commit_write(touched)
-        progress(len(files), len(files))
+        progress(start + len(files), total)
 
     def _write_chunks(self, chunks: Sequence[NoteChunk]) -> list[str]:
         """Write chunks, with an embedding those whose text was embedded before; return the words
@@ -371,7 +407,7 @@ class IndexRun:
         if self.manifest.note(vault, file.path) != row:
             self.manifest.commit_write([row])
 
-    def _write_batch(self, batch: list[ReadAgain], report: VaultReport) -> None:
+    def _write_batch(self, batch: list[ReadAgain], write: WriteChunks, report: VaultReport) -> None:
         """Write the changed chunks of some notes: points, then rows."""
         chunks: list[NoteChunk] = []
         stale: list[str] = []
@@ -382,7 +418,7 @@ class IndexRun:
             stale += {key.id for key in old} - {key.id for key in note.row.chunks}
         if chunks:
             with own_errors(IndexingError, "the indexing pipeline failed"):
-                words = self._write_chunks(chunks)
+                words = write(chunks)
             self.manifest.add_words(words)
         self.manifest.commit_write(note.row for note, _ in batch)
         self.store.delete_documents(stale)  # last: points that no row has are deleted some day
@@ -415,6 +451,7 @@ class IndexRun:
             return
         self.prepare()
         if missing := self._missing_points():
+            # A segment that the engine did not take for what it is.
             raise IndexingError(missing, hint="Run `rag index` again: the index is rebuilt.")
         now = datetime.now().astimezone().isoformat(timespec="seconds")
         totals = f"{self.report.notes} {self.report.chunks}"

@@ -192,6 +192,13 @@ def to_point(document: Document) -> Point:
     )
 
 
+def chunk_point(
+    identity: str, content: str | None, meta: dict[str, Any], vector: SparseVector
+) -> Point:
+    """Make the point that `to_point` makes of a chunk's document, of which less is checked."""
+    return Point(identity, {"id": identity, "content": content, "meta": meta}, sparse=vector)
+
+
 def dense_vector(embedding: list[float], owner: str = "query") -> list[float]:
     """:raises ValueError: for an embedding that is empty, or not finite."""
     if not embedding or not _are_floats(embedding):

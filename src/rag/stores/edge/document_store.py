@@ -4,6 +4,8 @@ its index made by other processes."""
 from __future__ import annotations
 
 import json
+import shutil
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +15,8 @@ import qdrant_edge as qe
 
 from rag.config import StoreConfig
 from rag.exceptions import IndexUnavailableError, RAGError
-from rag.index.shard_files import CONFIG, first_cut
+from rag.index.manifest import dimension_counts
+from rag.index.shard_files import CONFIG, SEGMENT, SEGMENTS, first_cut
 from rag.index.snapshots import POINTS, SHARD, IndexDirectory, IndexSnapshot, damaged_index
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.points import (
@@ -38,9 +41,8 @@ _NOBODY = "00000000-0000-0000-0000-000000000000"
 _Change = qe.UpdateOperation
 # Fresh points are indexed in memory, some 15 KB each, until a merge writes them out, and the
 # engine gives back what it mapped and allocated only when the shard is closed: merging and
-# reopening as points come keeps the writer's memory low. As many make a segment that is not merged
-# again.
-_MERGE_EVERY = 16_000
+# reopening as points come keeps the writer's memory low.
+_MERGE_EVERY = 8_000
 _INDEXES: dict[str, type[qe.KeywordIndexParams | qe.DatetimeIndexParams | qe.UuidIndexParams]] = {
     "keyword": qe.KeywordIndexParams,
     "uuid": qe.UuidIndexParams,
@@ -53,6 +55,9 @@ INDEXED_FROM = 500
 # many with embeddings of 768 numbers): a larger one would be written again and again while an index
 # grows. With 600 fresh chunks a merge is due: 1 s at most.
 _SEGMENT_KB = 24_000
+# As many points are held in memory before they are written out: 7 KB each, 13 in the merge.
+_MOST_POINTS = 40_000
+POINT_LIST = "*id_tracker.mappings"  # the file that lists its points, where a segment has any
 
 
 class QdrantEdgeDocumentStore(BaseDocumentStore):
@@ -290,6 +295,27 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
             # Its files go with the next merge, its size only when the shard is closed.
             self.close_work()
 
+    def import_segments(self, folder: Path, counts: Counter[int]) -> None:
+        """Move what `build_segments` wrote and counted into the staging shard; the folder goes.
+
+        No point of it may be there already.
+        """
+        with self.mutex:
+            self.begin_writing()
+            self.directory.begin_work()
+            self._changes.update(counts)
+            # The one without points, for more to come, would have the others merged with it.
+            segments = [s for s in (folder / SEGMENTS).iterdir() if any(s.glob(POINT_LIST))]
+            # A point knows the number of the operation that wrote it, and the engine passes over
+            # operations of lower numbers: a later change of an imported point would be lost.
+            states = (json.loads((segment / SEGMENT).read_bytes()) for segment in segments)
+            for _ in range(max((state["version"] for state in states), default=0)):
+                self.delete_points([_NOBODY])
+            self.close_work()
+            for segment in segments:
+                segment.rename(self.directory.work / SHARD / SEGMENTS / segment.name)
+        shutil.rmtree(folder)
+
 
 def _from_record(record: Any) -> Point:
     vectors = record.vector or {}
@@ -402,3 +428,33 @@ def merge(shard: qe.EdgeShard) -> None:
     """Merge what is due."""
     with guard("merge the index"):
         shard.optimize()
+
+
+def build_segments(folder: Path, batches: Iterable[Sequence[Point]]) -> Counter[int]:
+    """Write points into segments in `folder`, which is made; they are on disk when this returns.
+    Return how many of them each dimension has, from `dimension_counts`.
+
+    Unlike a shard that grows, such segments need memory for their own points alone, and other
+    processes can build them.
+    """
+    folder.mkdir(parents=True)
+    with guard("make a part of the index"):
+        shard = qe.EdgeShard.create(str(folder), shard_config())
+    held, counts = 0, Counter[int]()
+    # While the engine writes and merges, only its own form of the points is held, and not ours too.
+    for batch in batches:
+        counts.update(dimension_counts(point.sparse for point in batch))
+        points = [edge_point(point) for point in batch]
+        with guard("write a part of the index"):
+            shard.update(qe.UpdateOperation.upsert_points(points))
+        held += len(points)
+        if held >= _MOST_POINTS:
+            merge(shard)
+            held = 0
+    merge(shard)
+    with guard("finish a part of the index"):
+        # Once for all: with each point, and again in the merge, takes twice as long.
+        index_fields(shard)
+        shard.flush()
+        shard.close()
+    return counts
