@@ -349,21 +349,21 @@ class Watcher:
 
     # -- the folders -----------------------------------------------------------------------
 
-    def _roots(self) -> dict[str, Path]:
+    def _roots(self) -> set[Path]:
         """Return the folder of every vault there is; of those in `vaults_dir` also that itself."""
         indexed: dict[str, str] = {}
         with suppress(RAGError, sqlite3.Error, OSError), open_manifest(self._config) as manifest:
             indexed = manifest.vaults()
-        roots = known_vaults(self._config, indexed)
+        roots = {*known_vaults(self._config, indexed).values()}
         if self._config.vaults_dir is not None and configured_vaults(self._config):
-            roots[""] = self._config.vaults_dir.resolve()
+            roots.add(self._config.vaults_dir.resolve())
         return roots
 
     def _follow(self) -> None:
         """Listen at the folders that are there, and look at all notes where they are others."""
         if self._now() < self._follow_at:
             return
-        roots = {*self._roots().values()}
+        roots = self._roots()
         there = {root: key for root in roots if (key := _identity(root)) is not None}
         missing = sorted(str(root) for root in roots - there.keys())
         for root in self._status.missing:

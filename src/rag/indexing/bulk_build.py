@@ -6,7 +6,6 @@ What segments hold depends on their notes alone, not on which process writes the
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import os
 import pickle
@@ -130,5 +129,7 @@ def write_segments() -> None:
 def _give_back() -> None:
     """Return to the system what was freed; glibc keeps it where something above is in use, which
     after a segment was built is two thirds. Other systems do nothing."""
-    with suppress(OSError, AttributeError):
+    with suppress(ImportError, OSError, AttributeError):
+        import ctypes
+
         ctypes.CDLL(None).malloc_trim(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -88,9 +88,14 @@ def find_changes(
     for path, why in scan.problems.items():
         # Of two files with one name the first is indexed: it is no failure.
         (changes.notices if path in listed else changes.unlisted)[path] = why
-    hidden = tuple(f"{folder}/" for folder in scan.problems)  # nothing is known of what is in them
-    changes.deleted = [path for path in stats if not f"{path}/".startswith(hidden)]
+    changes.deleted = _told_of(stats, scan)
     return changes
+
+
+def _told_of(paths: Iterable[str], scan: Scan) -> list[str]:
+    """Return the paths that a scan tells of: not those in a folder that it could not list."""
+    hidden = tuple(f"{folder}/" for folder in scan.problems)
+    return [path for path in paths if not f"{path}/".startswith(hidden)]
 
 
 def record_found(manifest: Manifest, changes: Changes) -> dict[str, str]:
@@ -166,7 +171,5 @@ def count_stale_in(root: str, stats: Mapping[str, tuple[int, int, bool]], scan: 
     if stats and not scan.notes:
         raise IndexingError(f"{root} holds no notes (is it mounted?): these are kept")
     stale = sum(stats.get(n.path, ())[:2] != (n.size, n.mtime_ns) for n in scan.notes)
-    hidden = tuple(f"{folder}/" for folder in scan.problems)
-    gone = {path for path in stats if not f"{path}/".startswith(hidden)}
-    gone -= {note.path for note in scan.notes}
+    gone = {*_told_of(stats, scan)} - {note.path for note in scan.notes}
     return stale + sum(not os.path.lexists(os.path.join(root, path)) for path in gone)  # noqa: PTH118
