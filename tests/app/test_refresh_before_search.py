@@ -62,9 +62,9 @@ def test_nothing_is_done_while_another_process_writes_the_index(config, notes):
 def test_settings_that_would_rebuild_the_index_change_nothing(config, notes):
     (notes / "Zebra.md").write_text("# Zebra\n")
     other = replace(config, index=IndexConfig(chunk_size=300))
-    before = IndexDirectory.of(config).announced()
+    before = IndexDirectory.of(config).current()
     assert refresh(other) == Refreshed(1)
-    assert IndexDirectory.of(config).announced() == before
+    assert IndexDirectory.of(config).current() == before
 
 
 def test_a_vault_whose_folder_is_away_keeps_its_notes(config, notes):

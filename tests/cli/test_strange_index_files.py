@@ -8,9 +8,10 @@ import pytest
 
 from rag.config import load_config
 from rag.index.snapshots import CURRENT
+from rag.support.files import MARK
 
 READERS = (("search", "backups"), ("get", "Backups"), ("status",), ("ask", "backups", "--no-model"))
-LOCKS = ("index.lock", "gen-*.lock")
+LOCKS = ("index.lock", f"gen-*/{MARK}")
 
 
 def make_folder(path: Path) -> None:

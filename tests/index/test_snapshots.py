@@ -13,6 +13,7 @@ from disk_files import write, write_all
 from rag.exceptions import DiskFullError, IndexUnavailableError, LockedError, UsageError
 from rag.index.snapshots import MANIFEST, SHARD, IndexDirectory
 from rag.support.disk_space import disk_usage
+from rag.support.files import MARK
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 
@@ -211,14 +212,24 @@ def test_while_the_first_index_is_written_the_hint_says_so(index):
     assert "It is being made" in caught.value.hint
 
 
-@pytest.mark.parametrize("pointer", [b"gen-7", b"no/such/folder", b"\xff\xfe", b"gen-\x00"])
-def test_a_pointer_to_nothing_is_an_index_error_that_names_the_mend(index, pointer):
+@pytest.mark.parametrize(
+    "pointer",
+    [b"", b"\0\0\0\0\0", b"gen-7", b"no/such/folder", b"../gen-1", b"\xff\xfe", b"gen-\x00"],
+)
+def test_a_pointer_to_nothing_is_damage_that_the_next_run_is_told_of(index, pointer):
     publish(index, 1)
-    (index.path / "gen-1" / MANIFEST).unlink()
     (index.path / "CURRENT").write_bytes(pointer)
-    with pytest.raises(IndexUnavailableError) as caught:
+    with pytest.raises(IndexUnavailableError, match="damaged") as caught:
         index.open_current()
-    assert "rag index --rebuild" in caught.value.hint
+    assert "`rag index`" in caught.value.hint
+    assert (index.path / "DAMAGED").exists()
+    with index.writing():
+        index.clear_work()
+        fill_work(index)
+        index.publish(2, points=2)
+    assert snapshots(index) == ["gen-2"]
+    with index.open_current() as snapshot:
+        assert snapshot.name == "gen-2"
 
 
 def test_a_reader_whose_generation_goes_at_the_last_moment_gets_the_next_one(index, monkeypatch):
@@ -264,13 +275,13 @@ def test_without_room_on_the_disk_nothing_is_published_and_the_numbers_are_named
 # -- sparse copies ---------------------------------------------------------------------
 
 
-def test_a_generation_whose_lock_may_not_be_written_is_held_against_removal(index):
+def test_a_generation_without_a_mark_is_read_and_never_removed(index):
     publish(index, 1)
-    lock = index.path / "gen-1.lock"
-    lock.unlink(missing_ok=True)
-    lock.mkdir()  # nobody may open it for writing, not even root
+    (index.path / "gen-1" / MARK).unlink()
     with index.open_current() as snapshot:
         assert snapshot.name == "gen-1"
+    publish(index, 2)
+    assert snapshots(index) == ["gen-1", "gen-2"]
 
 
 def test_nobody_else_may_read_an_index(index):

@@ -6,7 +6,6 @@
     gen-7/        a snapshot: a shard, a manifest, frequencies; never written again
     gen-7/points      how many points its shard holds; readers compare
     gen-7/checksums   what its files held when it was published (`rag.index.shard_files`)
-    gen-7.lock    held, shared, by every reader of gen-7
     CURRENT       the name of the snapshot to read
     DAMAGED       what a reader found wrong: the next `rag index` makes the index anew
     SERVER        where the points are, when a server holds them: then there are no shards here
@@ -14,9 +13,9 @@
 To write: take the lock, copy the current snapshot to work/ (what the engine never writes again gets
 a second name instead), change that, close it, sync it, rename it to gen-8, replace CURRENT; gen-7
 goes when no reader holds it. Wherever a writer is killed or the power fails, readers see gen-7 or
-gen-8, whole, and the next writer begins with what they see. To read: hold the lock of the snapshot
-in CURRENT, and open what it holds. The folder, and each in it that is ever deleted, has a mark
-(`rag.support.files`).
+gen-8, whole, and the next writer begins with what they see. To read: lock the snapshot in CURRENT,
+and open what it holds. The folder, and each in it that is ever deleted, has a mark
+(`rag.support.files`): that of a snapshot is what its readers lock.
 """
 
 from __future__ import annotations
@@ -33,12 +32,11 @@ from typing import IO, TYPE_CHECKING
 
 from rag.exceptions import (
     INDEX_FROM_NOTES,
-    REBUILD_INDEX,
     IndexUnavailableError,
     LockedError,
     UsageError,
 )
-from rag.index.shard_files import CONFIG, find_damage, is_fixed, is_unlisted, write_checksums
+from rag.index.shard_files import find_damage, is_fixed, is_unlisted, write_checksums
 from rag.support.closing import Closing
 from rag.support.disk_space import (
     LITTLE,
@@ -49,6 +47,7 @@ from rag.support.disk_space import (
     require_room,
 )
 from rag.support.files import (
+    MARK,
     claim_data_folder,
     make_owned,
     read_file,
@@ -67,7 +66,7 @@ CURRENT, DAMAGED, SERVER, _LOCK = "CURRENT", "DAMAGED", "SERVER", "index.lock"  
 NO_INDEX = "there is no index yet"
 NO_INDEX_HINT = "Make one with `rag index FOLDER` (FOLDER holds your .md files)."
 BEING_MADE = "It is being made: try again in a moment."
-_NUMBER = re.compile(r"gen-(\d+)(?:\.lock)?")
+_NUMBER = re.compile(r"gen-(\d+)")
 _GROWTH = 12  # bytes that a first index takes, at most, for a byte of the notes
 _BRIEF, _PATIENCE, _PAUSE = " briefly", 30.0, 0.02  # of a writer that lets go in some seconds
 
@@ -123,29 +122,13 @@ class IndexDirectory:
     # -- readers -----------------------------------------------------------------------
 
     def current(self) -> str | None:
-        """Return the name of the snapshot to read: the one announced or, where that is lost, the
-        newest that is whole; `None` when there is none."""
-        announced = self.announced()
-        if announced and _NUMBER.fullmatch(announced) and self.is_whole(announced):
-            return announced
-        names = (f"gen-{number}" for number in sorted(self._numbers(), reverse=True))
-        return next(filter(self.is_whole, names), announced)
-
-    def announced(self) -> str | None:
-        """Return the name in CURRENT, though nothing may have it; `None` when there is none."""
+        """Return the name of the snapshot to read; `None` when there is none. Where CURRENT is
+        damaged, it is a name that no snapshot has."""
         try:
-            return read_file(self.path / CURRENT).decode("ascii", "replace").strip() or None
+            name = read_file(self.path / CURRENT).decode("ascii", "replace").strip()
         except FileNotFoundError:
             return None
-
-    def is_whole(self, name: str) -> bool:
-        """Return whether the files that a snapshot cannot do without are there, and not empty."""
-        is_on_server = (self.path / SERVER).exists()
-        parts = [] if is_on_server else [f"{SHARD}/{CONFIG}", f"{SHARD}/segments"]
-        with suppress(OSError, ValueError):
-            int(read_file(self.path / name / POINTS))
-            return all((self.path / name / part).stat().st_size for part in (MANIFEST, *parts))
-        return False
+        return name if _NUMBER.fullmatch(name) else "gen-0"
 
     def damage(self) -> list[str]:
         """Return what is damaged: what a reader has reported, and files of the current snapshot
@@ -159,18 +142,17 @@ class IndexDirectory:
     def open_current(self) -> IndexSnapshot:
         """Hold the current snapshot.
 
-        :raises IndexUnavailableError: when there is no index.
+        :raises IndexUnavailableError: when there is no index, or none of the name in CURRENT.
         """
         while name := self.current():  # each turn means a snapshot was published meanwhile
-            if (self.path / name).is_dir():
-                lock = self._reader_lock(name)
-                fcntl.flock(lock, fcntl.LOCK_SH)
-                if (self.path / name).is_dir():
-                    return IndexSnapshot(self.path / name, lock)
-                lock.close()
-            elif name == self.current():
-                message = f"the index at {self.path} names a snapshot that is gone ({name})"
-                raise IndexUnavailableError(message, hint=REBUILD_INDEX)
+            folder = self.path / name
+            lock = _open_lock(folder)
+            fcntl.flock(lock, fcntl.LOCK_SH)
+            if folder.is_dir():
+                return IndexSnapshot(folder, lock)
+            lock.close()
+            if name == self.current():
+                raise damaged_index(self.path, f"there is no snapshot of the name in {CURRENT}")
         hint = BEING_MADE if self._is_being_written() else NO_INDEX_HINT
         raise IndexUnavailableError(NO_INDEX, str(self.path), hint=hint)
 
@@ -178,14 +160,6 @@ class IndexDirectory:
         with suppress(OSError), self.alone(_LOCK) as is_alone:
             return not is_alone
         return False
-
-    def _reader_lock(self, name: str) -> IO[bytes]:
-        """Open what a reader locks. Who may not write it may lock it none the less; where it is
-        missing and may not be made, as on a disk that is read only, nobody removes a snapshot."""
-        for mode in ("ab", "rb"):
-            with suppress(OSError):
-                return open(self.path / f"{name}.lock", mode, opener=without_waiting)
-        return Path(os.devnull).open("rb")
 
     # -- the writer --------------------------------------------------------------------
 
@@ -252,22 +226,17 @@ class IndexDirectory:
 
     def newest(self) -> int:
         """Return the highest snapshot number in use, 0 when there is none."""
-        return max(self._numbers(), default=0)
-
-    def _numbers(self) -> set[int]:
-        with suppress(FileNotFoundError):
-            names = [self.announced() or "", *(path.name for path in self.path.iterdir())]
-            return {int(match[1]) for match in map(_NUMBER.fullmatch, names) if match}
-        return set()
+        names = [self.current() or "", *(path.name for path in self.path.glob("gen-*"))]
+        return max((int(match[1]) for match in map(_NUMBER.fullmatch, names) if match), default=0)
 
     def begin_work(self) -> Path:
         """Return `work/`, which at first holds what the current snapshot does; the lock is held."""
         if not self.has_work:
-            name = self.current()
             with self.disk_in_view():
                 make_owned(self.work)
-                if name is not None:
-                    copy_tree(self.path / name, self.work, is_unlisted, is_fixed)
+                if self.current():
+                    with self.open_current() as current:
+                        copy_tree(current.path, self.work, is_unlisted, is_fixed)
             self.has_work = True
         return self.work
 
@@ -288,8 +257,6 @@ class IndexDirectory:
             (self.work / POINTS).write_text(str(points), "ascii")
             write_checksums(self.work, self.path / before if before else None)
             sync_tree(self.work)
-            # Made by a reader it might lack a block of a full disk, and of one that is read only.
-            (self.path / f"{name}.lock").touch()
             self.work.rename(self.path / name)
             self.has_work = False
             sync_folder(self.path)
@@ -299,15 +266,13 @@ class IndexDirectory:
 
     def sweep(self) -> None:
         """Remove snapshots that nobody reads any more."""
-        current = self.current()
-        if not current or not (self.path / current).is_dir():  # any may be the best there is
+        current = self.path / (self.current() or "gen-0")
+        if not current.is_dir():  # it is made anew first
             return
-        for name in {old.name.removesuffix(".lock") for old in self.path.glob("gen-*")} - {current}:
-            lock_file = self.path / f"{name}.lock"
-            with lock_file.open("ab") as lock:
+        for folder in {*self.path.glob("gen-*")} - {current}:
+            with _open_lock(folder) as lock:
                 if _is_locked(lock):
-                    remove(self.path / name)
-                    lock_file.unlink(missing_ok=True)
+                    remove(folder)
 
     def clear_unfinished(self) -> None:
         """Remove what a killed writer left, and no run goes on with."""
@@ -336,6 +301,15 @@ class IndexDirectory:
         """Raise a DiskFullError where the engine may not have the room to write a batch of points:
         a full disk would end the process."""
         require_room(self.path, RESERVE)
+
+
+def _open_lock(snapshot: Path) -> IO[bytes]:
+    """Open what the readers of a snapshot lock: its mark. Who may not write it may lock it none the
+    less; a folder without a mark is never removed."""
+    for mode in ("r+b", "rb"):
+        with suppress(OSError):
+            return open(snapshot / MARK, mode, opener=without_waiting)
+    return Path(os.devnull).open("rb")
 
 
 def _is_locked(file: IO[bytes], wait: bool = False) -> bool:

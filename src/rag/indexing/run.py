@@ -435,8 +435,8 @@ class IndexRun:
 
     @property
     def _is_published(self) -> bool:
-        """Whether readers see the staging index as it is, and undamaged."""
-        if self.directory.has_work or self.directory.announced() != self.directory.current():
+        """Whether readers see the staging index as it is."""
+        if self.directory.has_work:
             return False
         return not self._is_on_server or (self._is_prepared and self.store.is_shared)
 

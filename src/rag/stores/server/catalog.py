@@ -29,7 +29,7 @@ import httpx
 from rag.config import StoreConfig
 from rag.exceptions import IndexUnavailableError, LockedError, UsageError
 from rag.index.manifest import FREQUENCIES
-from rag.index.snapshots import MANIFEST, POINTS, SERVER, IndexDirectory
+from rag.index.snapshots import MANIFEST, SERVER, IndexDirectory
 from rag.stores.server.rest import RestClient
 from rag.support.files import changing, claim_data_folder, read_file, replace_durably
 from rag.support.http_transport import brief
@@ -310,14 +310,8 @@ def refresh(settings: StoreConfig, directory: IndexDirectory) -> None:
 
 def _is_current(head: Head, directory: IndexDirectory) -> bool:
     """Return whether a catalog is the current snapshot here, and nothing of it is gone."""
-    name = directory.current()
-    return bool(
-        name
-        and head.is_same_catalog(Head.read(directory.path))
-        and name == directory.announced()
-        and (directory.path / name / POINTS).exists()
-        and not directory.damage()
-    )
+    is_same = directory.current() and head.is_same_catalog(Head.read(directory.path))
+    return bool(is_same) and not directory.damage()
 
 
 def _fetch(catalog: Catalog, head: Head, directory: IndexDirectory) -> None:
