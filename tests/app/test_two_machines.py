@@ -21,8 +21,8 @@ from rag.app.search import search
 from rag.app.sync import sync
 from rag.app.workspace import Workspace
 from rag.config import RAGConfig, StoreConfig
-from rag.index.manifest import FREQUENCIES, Frequencies, Manifest
-from rag.index.snapshots import MANIFEST, IndexDirectory
+from rag.index.manifest import published_manifest
+from rag.index.snapshots import IndexDirectory
 
 URL = os.environ.get("RAG_TEST_QDRANT_URL", "")
 LIVE = [
@@ -52,13 +52,9 @@ def found(config: RAGConfig, query: str) -> list[str]:
 
 def is_of_one_piece(config: RAGConfig) -> bool:
     """Whether manifest, frequencies and number of points of a snapshot belong together."""
-    with IndexDirectory.of(config).open_current() as snapshot:
-        counts = Frequencies.open(snapshot.path / FREQUENCIES)
-        with Manifest.open_snapshot(snapshot.path / MANIFEST) as manifest:
-            expected = manifest.totals()[1]
-        chunks = counts.chunks
-        counts.close()
-        return chunks == expected == int((snapshot.path / "points").read_text())
+    with published_manifest(IndexDirectory.of(config)) as manifest:
+        chunks, points = manifest.totals()[1], int(manifest.get("points"))
+        return manifest.frequencies.chunks == chunks == points
 
 
 def test_one_searches_while_the_other_indexes(tmp_path, store):

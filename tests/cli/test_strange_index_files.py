@@ -46,7 +46,7 @@ def test_searches_do_without_a_lock(rag, indexed, pattern, kind):
         assert rag(*command).code == 0
 
 
-@pytest.mark.parametrize("name", ["points", "manifest.sqlite3", "shard/edge_config.json"])
+@pytest.mark.parametrize("name", ["manifest.sqlite3", "shard/edge_config.json"])
 def test_a_pipe_in_a_generation_is_damage_like_any(rag, indexed, name):
     replace(f"gen-*[0-9]/{name}", "a pipe")
     ran = rag("search", "backups")

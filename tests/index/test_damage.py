@@ -90,7 +90,7 @@ def test_damage_without_a_trace_is_found_by_doctor_and_then_mended(
     assert points(config) == before
 
 
-@pytest.mark.parametrize("name", [MANIFEST, f"{SHARD}/edge_config.json", "points"])
+@pytest.mark.parametrize("name", [MANIFEST, f"{SHARD}/edge_config.json"])
 def test_what_a_search_finds_damaged_is_said_and_then_mended(
     config, indexed, refresh, points, name
 ):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.exceptions import IndexUnavailableError
-from rag.index.manifest import Frequencies, dimension_counts
+from rag.index.manifest import Frequencies, Manifest, dimension_counts
 from rag.text.bm25 import SparseVector
 from tables import rows
 
@@ -21,7 +21,7 @@ def vectors(chunks: list[list[int]]) -> list[SparseVector]:
 
 
 def counted(chunks: list[list[int]]) -> Frequencies:
-    frequencies = Frequencies()
+    frequencies = Manifest.empty().frequencies
     frequencies.change(dimension_counts(vectors(chunks)))
     return frequencies
 
@@ -49,21 +49,19 @@ def test_changes_give_what_counting_anew_gives(stay, go, come):
 
 
 def test_a_file_holds_what_was_counted(tmp_path):
-    path = tmp_path / "frequencies"
-    written = Frequencies.open_work(path)
-    written.change(dimension_counts(vectors([[1, 2], [2]])))
-    written.close()
-    read = Frequencies.open(path)
-    assert held(read) == {1: 1, 2: 2}
-    assert read.chunks == 2
-    read.close()
+    path = tmp_path / "manifest"
+    with Manifest.open_work(path) as manifest:
+        manifest.frequencies.change(dimension_counts(vectors([[1, 2], [2]])))
+    with Manifest.open_snapshot(path) as manifest:
+        assert held(manifest.frequencies) == {1: 1, 2: 2}
+        assert manifest.frequencies.chunks == 2
 
 
 @rows("content", b"", b"short", b"x" * 4096)
 def test_a_file_that_holds_something_else_is_refused(tmp_path, content):
-    (tmp_path / "frequencies").write_bytes(content)
+    (tmp_path / "manifest").write_bytes(content)
     with pytest.raises(IndexUnavailableError):
-        Frequencies.open(tmp_path / "frequencies")
+        Manifest.open_snapshot(tmp_path / "manifest")
 
 
 def test_a_query_is_multiplied_by_the_idf():

@@ -199,7 +199,7 @@ def directory(tmp_path) -> Iterator[IndexDirectory]:
         segments = directory.work / SHARD / "segments"
         segments.mkdir(parents=True)
         (segments.parent / CONFIG).write_text("{}")
-        directory.publish(1, 1)
+        directory.publish(1)
         yield directory
 
 

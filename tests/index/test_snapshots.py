@@ -33,7 +33,7 @@ def fill_work(index: IndexDirectory, content: str = "points") -> None:
 def publish(index: IndexDirectory, number: int, content: str = "points") -> None:
     with index.writing():
         fill_work(index, content)
-        index.publish(number, points=number)
+        index.publish(number)
 
 
 def snapshots(index: IndexDirectory) -> list[str]:
@@ -154,7 +154,7 @@ def test_the_next_snapshot_begins_as_the_current_one_and_shares_what_never_chang
 ):
     with index.writing():
         lay_merged(index)
-        index.publish(1, points=1)
+        index.publish(1)
         assert not index.has_work and not index.work.exists()
         index.begin_work()
         assert same_files(index) == {
@@ -226,7 +226,7 @@ def test_a_pointer_to_nothing_is_damage_that_the_next_run_is_told_of(index, poin
     with index.writing():
         index.clear_work()
         fill_work(index)
-        index.publish(2, points=2)
+        index.publish(2)
     assert snapshots(index) == ["gen-2"]
     with index.open_current() as snapshot:
         assert snapshot.name == "gen-2"
@@ -266,7 +266,7 @@ def test_without_room_on_the_disk_nothing_is_published_and_the_numbers_are_named
         pytest.raises(DiskFullError, match=r"10\d MB needed, 2 MB free") as caught,
     ):
         fill_work(index)
-        index.publish(2, points=1)
+        index.publish(2)
     assert "RAG_DATA_DIR" in caught.value.hint
     assert snapshots(index) == ["gen-1"]
     assert index.current() == "gen-1"

@@ -18,7 +18,6 @@ import pytest
 from processes import state_of
 from rag.config import RAGConfig
 from rag.exceptions import IndexingError
-from rag.index.manifest import FREQUENCIES
 from rag.index.snapshots import MANIFEST, SHARD, IndexDirectory
 from rag.indexing import bulk_build, run
 from rag.indexing.run import IndexRun
@@ -58,8 +57,6 @@ def everything(config: RAGConfig) -> list[Any]:
         ]
     directory = IndexDirectory(config.index_dir)
     generation = directory.path / (directory.current() or "")
-    with closing(sqlite3.connect(generation / FREQUENCIES)) as db:
-        found.append([*db.execute("SELECT * FROM counts")])
     with closing(sqlite3.connect(generation / MANIFEST)) as db:
         for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'"):
             columns = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]

@@ -12,8 +12,8 @@ import pytest
 
 from property_examples import IS_FULL
 from rag.config import StoreConfig
-from rag.index.manifest import CHUNKS, FREQUENCIES
-from rag.index.snapshots import IndexDirectory
+from rag.index.manifest import CHUNKS
+from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.pipelines import create_search_pipeline, search
 from rag.stores import get_document_store
 
@@ -56,7 +56,7 @@ def found(config, queries: list[str]) -> list[dict[str, float]]:
 
 def published(config) -> dict[int, int]:
     directory = IndexDirectory(config.index_dir)
-    with closing(sqlite3.connect(directory.path / directory.current() / FREQUENCIES)) as db:
+    with closing(sqlite3.connect(directory.path / directory.current() / MANIFEST)) as db:
         return dict(db.execute("SELECT * FROM counts"))
 
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from property_examples import examples
 from rag.config import IndexConfig, RAGConfig
 from rag.exceptions import IndexingError, LockedError
+from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST, SHARD, IndexDirectory
 from rag.indexing.pipeline import create_indexing_pipeline
 from rag.indexing.run import IndexRun
@@ -281,8 +282,9 @@ class TestRebuilds:
             store.begin_writing()
             store.delete_documents([next(iter(points(config)))])
             store.publish()  # and the manifest does not know
-        [file] = config.index_dir.glob("gen-*/points")
-        file.write_text("4")
+        [file] = config.index_dir.glob(f"gen-*/{MANIFEST}")
+        with Manifest.open_work(file) as manifest:
+            manifest.set(points="5")
         if changed:
             (both[changed] / "new.md").write_text("new")
         report = refresh(**both)

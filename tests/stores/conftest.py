@@ -75,12 +75,12 @@ def opened(monkeypatch) -> list[Path]:
 
 @pytest.fixture
 def publish() -> Callable[[Store, str], None]:
-    """Publish a snapshot whose manifest says `made=…`: `publish(store, "first")`."""
+    """Publish a snapshot whose manifest of notes says `made=…`: `publish(store, "first")`."""
 
     def published(store: Store, made: str) -> None:
         store.begin_writing()
         with Manifest.open_work(store.directory.begin_work() / MANIFEST) as manifest:
-            manifest.set(made=made)
+            manifest.set(made=made, fingerprint="{}")
         store.publish()
 
     return published

@@ -101,6 +101,7 @@ def put(store: BaseDocumentStore, *notes: str) -> None:
     documents = [Document(id=ids[n], content=n, sparse_embedding=words) for n in notes]
     store.write_documents(documents, DuplicatePolicy.OVERWRITE)
     with Manifest.open_work(store.directory.begin_work() / MANIFEST) as manifest:
+        manifest.set(fingerprint="{}")
         known = manifest.stats("v")
         manifest.forget("v", known.keys() - ids.keys())
         manifest.commit_write(

@@ -1,7 +1,7 @@
 """The manifest: what the index knows of every note, in SQLite.
 
 It lives in the writer's folder and is published with each snapshot, so that a reader's
-manifest and shard always belong together.
+manifest and shard always belong together. Beside the notes it holds the document frequencies.
 
 A note's row is written when the store has its chunks. What a killed run wrote goes with its work
 folder.
@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -51,6 +51,7 @@ CREATE INDEX odd_files ON notes (vault, path) WHERE file != CAST(path AS BLOB);
 _SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE vaults (name TEXT PRIMARY KEY, root TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE counts (dimension INTEGER PRIMARY KEY, count INTEGER NOT NULL);
 {_NOTES}{SCHEMA}"""
 # To check so many files a second time takes as long as to publish that it was done.
 _MANY_CHECKS = 300
@@ -60,9 +61,7 @@ SCHEMA_VERSION = 9
 # what it says.
 DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
 _KEPT_COUNTS = 1024  # counts that are kept in memory: a search asks for each several times
-FREQUENCIES = "frequencies.sqlite3"  # the name of the file
 CHUNKS = -1  # no dimension: how many chunks have any
-_COUNTS = "CREATE TABLE IF NOT EXISTS counts (dimension INTEGER PRIMARY KEY, count INTEGER)"
 UNEMBEDDED = "unembedded"  # a fact that is not empty while some chunks may lack their embedding
 
 
@@ -135,36 +134,16 @@ def _from_row(values: tuple[Any, ...]) -> NoteRow:
     return NoteRow(**row | {"file": os.fsdecode(row["file"])})
 
 
-# -- databases -------------------------------------------------------------------------
+# -- the manifest ---------------------------------------------------------------------
 
 
-def open_published(path: Path, table: str) -> sqlite3.Connection:
-    """Open a database of a snapshot, which nobody writes and which has a table, for any thread.
-
-    :raises IndexUnavailableError: when it is missing or damaged.
-    """
-    try:
-        if strange_kind(path):  # a pipe would be waited for
-            raise sqlite3.DatabaseError(path.name)
-        # `immutable` keeps SQLite from making files beside it.
-        address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
-        db = sqlite3.connect(address, uri=True, check_same_thread=False)
-        db.execute(f"SELECT 1 FROM {table} LIMIT 1")
-    except DAMAGE as error:
-        raise damaged_index(path.parent.parent, str(error)) from error
-    return db
-
-
-def open_written(path: Path) -> sqlite3.Connection:
+def _open_written(path: Path) -> sqlite3.Connection:
     """Open a database that this process alone writes; it is made when it is missing. What is not
     committed is lost; its folder is synced when it is published."""
     path.parent.mkdir(parents=True, exist_ok=True)
     db = sqlite3.connect(path, check_same_thread=False)
     db.execute("PRAGMA synchronous=OFF")
     return db
-
-
-# -- the manifest ---------------------------------------------------------------------
 
 
 class Manifest(Closing):
@@ -180,7 +159,7 @@ class Manifest(Closing):
     @classmethod
     def open_work(cls, path: Path) -> Manifest:
         """Open a manifest to write it; make it when it is missing."""
-        db = open_written(path)
+        db = _open_written(path)
         if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'notes'").fetchone():
             db.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
         return cls(db)
@@ -207,8 +186,20 @@ class Manifest(Closing):
 
     @classmethod
     def open_snapshot(cls, path: Path) -> Manifest:
-        """Open the manifest of a snapshot; errors are those of `open_published`."""
-        return cls(open_published(path, "notes"))
+        """Open the manifest of a snapshot, which nobody writes, for any thread.
+
+        :raises IndexUnavailableError: when it is missing or damaged.
+        """
+        try:
+            if strange_kind(path):  # a pipe would be waited for
+                raise sqlite3.DatabaseError(path.name)
+            # `immutable` keeps SQLite from making files beside it.
+            address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+            db = sqlite3.connect(address, uri=True, check_same_thread=False)
+            db.execute("SELECT 1 FROM notes LIMIT 1")
+        except DAMAGE as error:
+            raise damaged_index(path.parent.parent, str(error)) from error
+        return cls(db)
 
     def close(self) -> None:
         with suppress(sqlite3.ProgrammingError):  # it is closed already
@@ -307,6 +298,11 @@ class Manifest(Closing):
 
     links = catalogue
 
+    @cached_property
+    def frequencies(self) -> Frequencies:
+        """In how many chunks each dimension of the lexical space is."""
+        return Frequencies(self._db)
+
     # -- the writer's steps ------------------------------------------------------------
 
     def commit_write(self, rows: Iterable[NoteRow]) -> None:
@@ -368,16 +364,16 @@ class Manifest(Closing):
         if self._begin:
             path, self._begin = self._begin() / MANIFEST, None
             self._before.append(self._db)
-            self._db = open_written(path)
+            self._db = _open_written(path)
         return self._db
 
 
 # -- frequencies -----------------------------------------------------------------------
 
 
-class Frequencies(Closing):
-    """How many chunks of an index hold each dimension of the lexical space, and what that weighs,
-    in SQLite; without a database, of an index that holds nothing. `chunks` is how many have any.
+class Frequencies:
+    """How many chunks of an index hold each dimension of the lexical space, and what that weighs.
+    `chunks` is how many have any.
 
         idf(t) = ln(1 + (N - n(t) + .5) / (n(t) + .5))
 
@@ -388,28 +384,11 @@ class Frequencies(Closing):
     would rank unlike each other. A dimension that is not there counts as one of a single chunk.
     """
 
-    def __init__(self, db: sqlite3.Connection | None = None) -> None:
-        self._db = db or sqlite3.connect(":memory:")
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
         self._mutex = threading.Lock()  # threads may share a connection, one after the other
-        if db is None:
-            self._db.execute(_COUNTS)
         self._count = lru_cache(_KEPT_COUNTS)(self._read_count)
         self.chunks = self._count(CHUNKS)
-
-    @classmethod
-    def open(cls, path: Path) -> Frequencies:
-        """Open those of a snapshot; errors are those of `open_published`."""
-        return cls(open_published(path, "counts"))
-
-    @classmethod
-    def open_work(cls, path: Path) -> Frequencies:
-        """Open a file to change it; make it when it is missing."""
-        db = open_written(path)
-        db.execute(_COUNTS)
-        return cls(db)
-
-    def close(self) -> None:
-        self._db.close()
 
     def _read_count(self, dimension: int) -> int:
         query = "SELECT count FROM counts WHERE dimension = ?"

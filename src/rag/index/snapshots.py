@@ -3,8 +3,7 @@
     index.lock    held by the one writer
     work/         the next snapshot, while it is written
     parts/        segments on their way into its shard
-    gen-7/        a snapshot: a shard, a manifest, frequencies; never written again
-    gen-7/points      how many points its shard holds; readers compare
+    gen-7/        a snapshot: a shard and a manifest; never written again
     gen-7/checksums   what its files held when it was published (`rag.index.shard_files`)
     CURRENT       the name of the snapshot to read
     DAMAGED       what a reader found wrong: the next `rag index` makes the index anew
@@ -61,7 +60,7 @@ from rag.support.files import (
 if TYPE_CHECKING:
     from rag.config import RAGConfig
 
-SHARD, MANIFEST, POINTS = "shard", "manifest.sqlite3", "points"  # in a snapshot
+SHARD, MANIFEST = "shard", "manifest.sqlite3"  # in a snapshot
 CURRENT, DAMAGED, SERVER, _LOCK = "CURRENT", "DAMAGED", "SERVER", "index.lock"  # beside them
 NO_INDEX = "there is no index yet"
 NO_INDEX_HINT = "Make one with `rag index FOLDER` (FOLDER holds your .md files)."
@@ -246,15 +245,14 @@ class IndexDirectory:
         make_owned(self.work)
         self.has_work = True
 
-    def publish(self, number: int, points: int) -> None:
-        """Make `work/`, whose shard of so many points must be flushed and closed, the current
-        snapshot of a number higher than any before, once all of it is on the disk.
+    def publish(self, number: int) -> None:
+        """Make `work/`, whose shard must be flushed and closed, the current snapshot of a number
+        higher than any before, once all of it is on the disk.
 
         :raises DiskFullError: when the disk has no room for it.
         """
         name, before = f"gen-{number}", self.current()
         with self.disk_in_view():
-            (self.work / POINTS).write_text(str(points), "ascii")
             write_checksums(self.work, self.path / before if before else None)
             sync_tree(self.work)
             self.work.rename(self.path / name)

@@ -164,7 +164,8 @@ class IndexRun:
         why = ""
         try:
             self.manifest = Manifest.open_writer(self.directory)
-            if not (made_by := self.manifest.get("fingerprint")):
+            made_by = self.manifest.get("fingerprint")
+            if not made_by and self.directory.has_work:
                 self._begin()
             elif made_by != fingerprint(self.config):
                 why = "the settings or the program changed how notes are indexed"

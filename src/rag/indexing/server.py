@@ -13,13 +13,7 @@ from rag.index.manifest import Manifest, readable
 from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.indexing.reports import Progress, unseen
 from rag.stores.base.points import Page
-from rag.stores.server.catalog import (
-    FILES,
-    check_writer,
-    claim,
-    machine_id,
-    open_catalog,
-)
+from rag.stores.server.catalog import check_writer, claim, machine_id, open_catalog
 
 if TYPE_CHECKING:
     from rag.stores.base.document_store import BaseDocumentStore
@@ -74,10 +68,9 @@ def copy_to_server(
         # writes all of them again.
         target.directory.clear_work()
         _copy_points(source, target, progress or unseen)
-        work, snapshot = target.directory.work, str(source.snapshot_name())
-        for file in FILES:
-            shutil.copyfile(source.directory.path / snapshot / file, work / file)
-        with Manifest.open_work(work / MANIFEST) as copy:
+        copied, snapshot = target.directory.work / MANIFEST, str(source.snapshot_name())
+        shutil.copyfile(source.directory.path / snapshot / MANIFEST, copied)
+        with Manifest.open_work(copied) as copy:
             copy.set(revision=str(target.directory.newest() + 1))
         target.publish()
         notes, chunks = manifest.totals()

@@ -15,7 +15,8 @@ from haystack.document_stores.errors import DuplicateDocumentError
 from haystack.document_stores.types import DuplicatePolicy
 
 from rag.exceptions import IndexUnavailableError
-from rag.index.snapshots import SHARD
+from rag.index.manifest import Manifest
+from rag.index.snapshots import MANIFEST, SHARD
 from rag.stores import COLLECTION_NAME, QdrantEdgeDocumentStore, get_collection_stats
 from rag.support.disk_space import copy_tree
 
@@ -220,7 +221,8 @@ def no_snapshot(snapshot: Path) -> None:
 
 
 def point_count_is_text(snapshot: Path) -> None:
-    (snapshot / "points").write_text("many")
+    with Manifest.open_work(snapshot / MANIFEST) as manifest:
+        manifest.set(points="many")
 
 
 def pointer_is_rubbish(snapshot: Path) -> None:
@@ -262,7 +264,8 @@ def test_a_damaged_generation_is_an_index_error_that_names_the_mend(published, p
 
 
 def test_a_wrong_number_of_points_is_found_and_said(published, path):
-    (published / "points").write_text("21")
+    with Manifest.open_work(published / MANIFEST) as manifest:
+        manifest.set(points="21")
     with Store(path) as reader:
         for read in (reader.count_documents, reader.filter_documents):
             with pytest.raises(IndexUnavailableError, match="20 of 21 points"):

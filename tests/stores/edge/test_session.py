@@ -85,7 +85,7 @@ def test_a_closed_reader_holds_no_file(store, path, publish):
 
 
 @needs_proc
-@pytest.mark.parametrize("file", ["points", "shard", "shard/segments"])
+@pytest.mark.parametrize("file", [MANIFEST, "shard", "shard/segments"])
 def test_a_reader_that_fails_to_open_a_generation_holds_no_file(store, path, publish, file):
     store.write_documents([doc("a")])
     publish(store, "first")

@@ -15,17 +15,16 @@ from qdrant_client import models
 from qdrant_server import QdrantServer
 from rag.config import StoreConfig
 from rag.exceptions import IndexUnavailableError, LockedError
-from rag.stores.server.catalog import FILES, Catalog, Head
+from rag.index.snapshots import MANIFEST
+from rag.stores.server.catalog import Catalog, Head
 from rag.stores.server.rest import RestClient
 from tables import rows
 
 NAME = "notes.catalog"
-Files = dict[str, bytes]
 
-OLD: Files = dict(zip(FILES, (b"old names " * 1000, b"old counts"), strict=True))
-NEW: Files = dict(zip(FILES, (b"new names " * 2000, b"new counts"), strict=True))
+OLD, NEW = b"old names " * 1000, b"new names " * 2000
 # Of bytes that cannot be compressed, so that they are sent in several parts.
-LARGE: Files = {FILES[0]: random.Random(1).randbytes(200_000)}
+LARGE = random.Random(1).randbytes(200_000)
 
 
 @pytest.fixture
@@ -46,17 +45,16 @@ def catalog(open_catalog) -> Catalog:
 
 @pytest.fixture
 def publish(tmp_path) -> Callable[..., Head]:
-    """Publish some files: `publish(catalog, NEW, points=2)`."""
+    """Publish a manifest: `publish(catalog, NEW)`."""
     versions = count()
 
-    def published(catalog: Catalog, files: Files, **facts: Any) -> Head:
+    def published(catalog: Catalog, content: bytes) -> Head:
         folder = Path(mkdtemp(dir=tmp_path))
-        for name, content in files.items():
-            (folder / name).write_bytes(content)
+        (folder / MANIFEST).write_bytes(content)
         head = catalog.head()
         assert head is not None
-        files_sent = catalog.send(folder, f"version {next(versions)}")
-        changed = catalog.change(head, **files_sent, **facts)
+        sent = catalog.send(folder, f"version {next(versions)}")
+        changed = catalog.change(head, **sent)
         catalog.sweep(changed)
         return changed
 
@@ -64,22 +62,22 @@ def publish(tmp_path) -> Callable[..., Head]:
 
 
 @pytest.fixture
-def read(open_catalog, tmp_path) -> Callable[..., Files]:
-    """Read the catalog, as it is or as it was when a head was read."""
+def read(open_catalog, tmp_path) -> Callable[[], bytes]:
+    """Read the catalog as it is."""
 
-    def files(head: Head | None = None) -> Files:
+    def content() -> bytes:
         catalog, folder = open_catalog(), Path(mkdtemp(dir=tmp_path))
-        head = head or catalog.head()
+        head = catalog.head()
         assert head is not None
         catalog.fetch(head, folder)
-        return {path.name: path.read_bytes() for path in folder.iterdir()}
+        return (folder / MANIFEST).read_bytes()
 
-    return files
+    return content
 
 
 @pytest.fixture
 def small_parts(monkeypatch) -> None:
-    """Files are sent in parts of some 30,000 bytes."""
+    """It is sent in parts of some 30,000 bytes."""
     monkeypatch.setattr("rag.stores.server.catalog._PART", 30_000)
 
 
@@ -89,7 +87,7 @@ def stored(server: QdrantServer) -> set[Any]:
 
 
 @pytest.mark.usefixtures("small_parts")
-def test_large_files_go_in_several_requests(catalog, publish, read, server):
+def test_a_large_catalog_goes_in_several_requests(catalog, publish, read, server):
     since = len(server.requests)
     head = publish(catalog, LARGE)
     sent = server.paths()[since:].count(f"PUT /collections/{NAME}/points")
@@ -104,14 +102,14 @@ def test_what_killed_runs_left_goes_with_the_next_catalog_and_points_of_others_s
     catalog, publish, read, server
 ):
     publish(catalog, OLD)
-    server.fail("hangup", after=2)  # a part is there, and the head is not changed
+    server.fail("hangup", after=1)  # a part is there, and the head is not changed
     with pytest.raises(httpx.HTTPError):
         publish(catalog, NEW)
     server.fail("")
     server.engine.upsert(NAME, [models.PointStruct(id=5, vector={}, payload={"n": 5})])
     publish(catalog, NEW)
     assert read() == NEW
-    assert len(stored(server)) == 1 + 2 + 1  # the head, its parts, and what is not rag's
+    assert len(stored(server)) == 1 + 1 + 1  # the head, its part, and what is not rag's
 
 
 # -- what goes wrong on the server -----------------------------------------------------
@@ -146,6 +144,7 @@ def test_a_head_that_another_machine_took_is_not_changed(
     catalog, publish, read, open_catalog, tmp_path
 ):
     publish(catalog, OLD)
+    (tmp_path / MANIFEST).write_bytes(NEW)
     late, before = open_catalog(), catalog.head()
     assert before is not None
     taken = catalog.change(before, machine="the other")

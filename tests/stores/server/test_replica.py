@@ -92,7 +92,7 @@ def test_processes_that_fetch_at_once_have_one_snapshot(desk, laptop):
         notes = [*threads.map(Machine.notes, [laptop] * 6)]
     assert notes == [{"a", "b"}] * 6
     assert len([*laptop.home.glob("index-*")]) == 1
-    assert len([*laptop.folder.glob("gen-*/points")]) == 1
+    assert len([*laptop.folder.glob("gen-*/manifest.sqlite3")]) == 1
 
 
 def test_while_another_process_writes_here_the_snapshot_that_is_here_is_read(desk, laptop):

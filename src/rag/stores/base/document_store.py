@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakValueDictionary
 
 from rag.exceptions import UsageError
-from rag.index.manifest import FREQUENCIES, Frequencies, Manifest, dimension_counts
+from rag.index.manifest import Frequencies, Manifest, dimension_counts
 from rag.index.snapshots import MANIFEST, IndexDirectory, IndexSnapshot
 from rag.stores.base.points import (
     CANDIDATE_FIELDS,
@@ -104,13 +104,12 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
         self.path = str(directory.path)
         self.mutex = threading.RLock()  # held over steps that must not mix with another thread's
         self._writing: ExitStack | None = None
-        self._staged: Frequencies | None = None  # of what is written
+        self._staged: Manifest | None = None  # of what is written
         self._changes = Counter[int]()  # of the frequencies, by what was written
         self._had_points = False  # whether some that nobody counted were there before
         self._pins = 0
         self._snapshot: IndexSnapshot | None = None
         self._manifest: Manifest | None = None  # of the snapshot, as the rest is
-        self._frequencies: Frequencies | None = None
         self._sample: list[str] | None = None
 
     @abstractmethod
@@ -197,9 +196,14 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
         made without one, or is being written here."""
         with self.mutex:
             snapshot = self._published()
-            if snapshot and self._manifest is None and (snapshot.path / MANIFEST).exists():
-                self._manifest = Manifest.open_snapshot(snapshot.path / MANIFEST)
-            return self._manifest
+            manifest = self._manifest_of(snapshot) if snapshot else None
+            return manifest if manifest and manifest.get("fingerprint") else None
+
+    def _manifest_of(self, snapshot: IndexSnapshot) -> Manifest:
+        """Return the manifest of the snapshot that is held."""
+        if self._manifest is None:
+            self._manifest = Manifest.open_snapshot(snapshot.path / MANIFEST)
+        return self._manifest
 
     def snapshot_name(self) -> str | None:
         """Return the name of the snapshot being read; `None` when there is none."""
@@ -211,24 +215,21 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
         """Return the document frequencies of what is read."""
         with self.mutex:
             if self.reads_work:
-                return self._counted()
+                return self._counted().frequencies
             snapshot = self._hold()
-            if snapshot and self._frequencies is None:
-                self._frequencies = Frequencies.open(snapshot.path / FREQUENCIES)
-            return self._frequencies or Frequencies()
+            return (self._manifest_of(snapshot) if snapshot else Manifest.empty()).frequencies
 
-    def _counted(self) -> Frequencies:
-        """Return the frequencies of what is being written: those of the former snapshot, changed,
-        or where there are none those of all points."""
+    def _counted(self) -> Manifest:
+        """Return the manifest of what is being written, whose frequencies are those of the former
+        snapshot, changed, or where there are none those of all points."""
         if self._staged is None:
-            file = self.directory.begin_work() / FREQUENCIES
-            if self._had_points and not file.exists():
+            self._staged = Manifest.open_work(self.directory.begin_work() / MANIFEST)
+            if self._had_points and not self._staged.frequencies.chunks:
                 self._changes.clear()
                 for points in self.point_pages(Page(_PAGE, fields=False, vectors=True)):
                     self._changes.update(dimension_counts(point.sparse for point in points))
-            self._staged = Frequencies.open_work(file)
         if self._changes:
-            self._staged.change(self._changes)
+            self._staged.frequencies.change(self._changes)
             self._changes.clear()
         return self._staged
 
@@ -250,7 +251,7 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
         with self.mutex:
             self.begin_writing()
             points = self._complete_points()
-            self._counted()
+            self._counted().set(points=str(points))
             self._close_staged()
             self._publish(self.directory.newest() + 1, points)
 
@@ -282,10 +283,10 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
                 self.release()
 
     def _close_reader(self) -> None:
-        for opened in (self._manifest, self._frequencies, self._snapshot):
+        for opened in (self._manifest, self._snapshot):
             if opened is not None:
                 opened.close()
-        self._manifest = self._frequencies = self._snapshot = self._sample = None
+        self._manifest = self._snapshot = self._sample = None
 
     # -- reading points ----------------------------------------------------------------
 

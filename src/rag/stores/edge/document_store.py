@@ -17,7 +17,7 @@ from rag.config import StoreConfig
 from rag.exceptions import IndexUnavailableError, RAGError
 from rag.index.manifest import dimension_counts
 from rag.index.shard_files import CONFIG, SEGMENT, SEGMENTS, first_cut
-from rag.index.snapshots import POINTS, SHARD, IndexDirectory, IndexSnapshot, damaged_index
+from rag.index.snapshots import SHARD, IndexDirectory, IndexSnapshot, damaged_index
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.points import (
     DENSE,
@@ -32,7 +32,6 @@ from rag.stores.base.points import (
 )
 from rag.stores.edge.narrow_shard import openable, sort_tables
 from rag.support.disk_space import disk_full, is_of_full_disk
-from rag.support.files import read_file
 from rag.support.process_exit import keep
 from rag.text.bm25 import SparseVector
 
@@ -146,7 +145,7 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
         shard = load_shard(path)  # for the first time since it was filled: files of it change
         self._require_points(shard, points)
         shard.close()
-        self.directory.publish(number, points)
+        self.directory.publish(number)
 
     @property
     def reads_work(self) -> bool:
@@ -178,7 +177,8 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
             with openable(shard, dimensions) as (folder, is_narrow):
                 self._readers.append(load_shard(folder))
             self._dimensions = dimensions if is_narrow else None
-            self._require_points(self._readers[-1], int(read_file(snapshot.path / POINTS)))
+            points = int(self._manifest_of(snapshot).get("points"))
+            self._require_points(self._readers[-1], points)
         except (IndexUnavailableError, OSError, ValueError) as error:
             self._close_reader()
             if is_of_full_disk(error):

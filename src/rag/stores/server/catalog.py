@@ -1,7 +1,7 @@
 """What a search needs beside the points, on the server: the catalog of an index, and who writes it.
 
 It lies in a collection of its own, `<collection>.catalog`. One point there, the head, names the
-version of the catalog and the machine that writes it; the others hold its files, compressed, in
+version of the catalog and the machine that writes it; the others hold the manifest, compressed, in
 parts. The head is changed by a single write: whoever reads sees the catalog before or the one
 after, and begins again where parts went meanwhile.
 
@@ -28,14 +28,12 @@ import httpx
 
 from rag.config import StoreConfig
 from rag.exceptions import IndexUnavailableError, LockedError, UsageError
-from rag.index.manifest import FREQUENCIES
 from rag.index.snapshots import MANIFEST, SERVER, IndexDirectory
 from rag.stores.server.rest import RestClient
 from rag.support.files import changing, claim_data_folder, read_file, replace_durably
 from rag.support.http_transport import brief
 
-FORMAT = 5
-FILES = (MANIFEST, FREQUENCIES)
+FORMAT = 6
 _MACHINE = "machine.json"
 _LONGEST_NAME = 100
 TAKE_OVER = "To write it from here from now on: `rag index --take-over`"
@@ -61,7 +59,6 @@ class Head:
     format: int = FORMAT
     version: str = ""  # of the catalog; "" before the first was published
     parts: int = 0  # of how many it is made
-    points: int = 0  # how many belong to it
     unfinished: bool = False  # whether points were written that no catalog knows yet
 
     @classmethod
@@ -211,7 +208,7 @@ class Catalog:
             " writes the index.",
         )
 
-    # -- its files ---------------------------------------------------------------------
+    # -- its parts ---------------------------------------------------------------------
 
     def is_whole(self, head: Head) -> bool:
         """Return whether the server has all parts of a catalog."""
@@ -221,17 +218,16 @@ class Catalog:
         return head.format == FORMAT and count == head.parts + 1  # and the head
 
     def send(self, folder: Path, version: str) -> dict[str, Any]:
-        """Send the files in a folder; return what the head says once they are the catalog."""
+        """Send the manifest in a folder; return what the head says once it is the catalog."""
         number = 0
-        for path in filter(Path.exists, map(folder.joinpath, FILES)):
-            with path.open("rb") as file:
-                while content := file.read(_PART):
-                    part = b64encode(zlib.compress(content, _LEVEL)).decode("ascii")
-                    payload = {"version": version, "file": path.name, "part": part}
-                    point = {"id": part_id(version, number), "vector": {}, "payload": payload}
-                    body = {"points": [point]}
-                    self._client.request("PUT", f"{self._path}/points", body, params=_WAITED)
-                    number += 1
+        with (folder / MANIFEST).open("rb") as file:
+            while content := file.read(_PART):
+                part = b64encode(zlib.compress(content, _LEVEL)).decode("ascii")
+                payload = {"version": version, "part": part}
+                point = {"id": part_id(version, number), "vector": {}, "payload": payload}
+                body = {"points": [point]}
+                self._client.request("PUT", f"{self._path}/points", body, params=_WAITED)
+                number += 1
         return {"version": version, "parts": number}
 
     def sweep(self, head: Head) -> None:
@@ -243,19 +239,18 @@ class Catalog:
             self._client.request("POST", f"{self._path}/points/delete", body, params=_WAITED)
 
     def fetch(self, head: Head, folder: Path) -> None:
-        """Write the files of a catalog into a folder that has none; a KeyError tells of a part that
-        the server lacks, an IndexUnavailableError of one that is damaged."""
-        for number in range(head.parts):
-            payload = self._payload(part_id(head.version, number))
-            if payload is None:
-                raise KeyError(number)
-            try:
-                content = zlib.decompress(b64decode(str(payload.get("part")), validate=True))
-                name = FILES[FILES.index(str(payload.get("file")))]
-            except (ValueError, zlib.error) as error:
-                raise self._damaged(error) from error
-            with (folder / name).open("ab") as target:
-                target.write(content)
+        """Write the manifest of a catalog into a folder; a KeyError tells of a part that the server
+        lacks, an IndexUnavailableError of one that is damaged."""
+        with (folder / MANIFEST).open("wb") as target:
+            for number in range(head.parts):
+                payload = self._payload(part_id(head.version, number))
+                if payload is None:
+                    raise KeyError(number)
+                try:
+                    part = b64decode(str(payload.get("part")), validate=True)
+                    target.write(zlib.decompress(part))
+                except (ValueError, zlib.error) as error:
+                    raise self._damaged(error) from error
 
 
 def part_id(version: str, number: int) -> str:
@@ -326,7 +321,7 @@ def _fetch(catalog: Catalog, head: Head, directory: IndexDirectory) -> None:
         with directory.disk_in_view():
             directory.clear_work()
             catalog.fetch(head, directory.work)
-        directory.publish(directory.newest() + 1, head.points)
+        directory.publish(directory.newest() + 1)
     except KeyError:
         newer = catalog.head()
         if newer is None or newer.version == head.version:

@@ -164,9 +164,9 @@ class QdrantServerDocumentStore(BaseDocumentStore):
         """Make the writer's files the catalog, and what readers here see."""
         with self._rest.answering():
             files = self._catalog.send(self.directory.begin_work(), uuid4().hex)
-            head = self._catalog.change(self._head, **files, points=points, unfinished=False)
+            head = self._catalog.change(self._head, **files, unfinished=False)
             self._catalog.sweep(head)
-        self.directory.publish(number, points)
+        self.directory.publish(number)
         head.write(self.directory.path)
         self._head = head
 
@@ -176,10 +176,10 @@ class QdrantServerDocumentStore(BaseDocumentStore):
 
         :raises IndexingError: when the server holds less than the manifest says.
         """
-        points, path = self.count_points(), self.directory.begin_work() / MANIFEST
-        if not path.exists():
-            return points
-        with Manifest.open_snapshot(path) as manifest:
+        points = self.count_points()
+        with Manifest.open_work(self.directory.begin_work() / MANIFEST) as manifest:
+            if not manifest.get("fingerprint"):  # it was made without a manifest of notes
+                return points
             expected = manifest.totals()[1]
             if points > expected:
                 chunk_ids = {key.id for note in manifest.notes() for key in note.chunks}
