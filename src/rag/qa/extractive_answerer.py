@@ -123,8 +123,6 @@ class QuotationAnswerer(SearchComponent):
     :param top_k: how many quotations there are at most.
     """
 
-    kept = ("document_store", "top_k")
-
     def __init__(self, document_store: BaseDocumentStore, top_k: int = 3) -> None:
         if top_k < 1:
             raise ValueError("top_k must be at least 1")

@@ -161,8 +161,6 @@ class AnswerPromptBuilder(SearchComponent):
         the numbers of the notes can name no source, and is shown as unverified.
     """
 
-    kept = ("config", "model", "max_tokens", "window", "steps", "template", "document_store")
-
     def __init__(
         self,
         config: ModelsConfig | OllamaConfig | None = None,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import asdict, is_dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from haystack import default_from_dict, default_to_dict
 
@@ -12,20 +13,20 @@ from rag.stores.base.document_store import with_store
 
 
 class SearchComponent:
-    """Base of components: those arguments of `__init__` that are in `kept` stay under their names
-    and are serialised, a store as it says itself, settings as a mapping."""
-
-    kept: ClassVar[tuple[str, ...]] = ("document_store", "config")
+    """Base of components that keep the arguments of `__init__` under their names; a store is
+    serialised as it says itself, settings as a mapping."""
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the component with its store and settings."""
-        return default_to_dict(self, **{name: _plain(getattr(self, name)) for name in self.kept})
+        names = [*inspect.signature(type(self).__init__).parameters][1:]
+        return default_to_dict(self, **{name: _plain(getattr(self, name)) for name in names})
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:
         """Make the component from what `to_dict` gave."""
-        data = with_store(data) if data["init_parameters"].get("document_store") else data
-        return default_from_dict(cls, with_config(data) if "config" in cls.kept else data)
+        given = data["init_parameters"]
+        data = with_store(data) if given.get("document_store") else data
+        return default_from_dict(cls, with_config(data) if "config" in given else data)
 
 
 def _plain(value: Any) -> Any:

@@ -11,7 +11,6 @@ from haystack import component
 from haystack.dataclasses import ChatMessage, Document
 
 from rag.clients.factory import chat_provider
-from rag.clients.protocols import ChatProvider
 from rag.config import ModelsConfig, OllamaConfig, models_config
 from rag.exceptions import RAGError
 from rag.index.searchable_text import embedded_text
@@ -38,17 +37,11 @@ _RULES = (
 class ModelReranker(SearchComponent):
     """Let a model order the best results again: the cross-encoder at `rerank.path`, or without one
     the chat model. Every result stays: those it does not name follow in the order they had.
-
-    :param chat: who runs chat models, in the place of the one whom the settings ask for.
     """
 
-    kept = ("config",)
-
-    def __init__(
-        self, config: ModelsConfig | OllamaConfig | None = None, chat: ChatProvider | None = None
-    ) -> None:
+    def __init__(self, config: ModelsConfig | OllamaConfig | None = None) -> None:
         self.config = models_config(config)
-        self.chat = chat or chat_provider(self.config)
+        self.chat = chat_provider(self.config)
         self._seconds = min(_SECONDS, self.config.ollama.request_timeout)
 
     @component.output_types(documents=list[Document], retrieval=Retrieval)

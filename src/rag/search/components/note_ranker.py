@@ -50,8 +50,6 @@ def first_chunks(
 class ChunkRetriever(SearchComponent):
     """Find the chunks of a store that share words with a query, or are near it in meaning."""
 
-    kept = ("document_store",)
-
     def __init__(self, document_store: BaseDocumentStore) -> None:
         self.document_store = document_store
 
@@ -186,8 +184,6 @@ def newest_chunks(store: BaseDocumentStore, query: Query, top_k: int) -> list[Ca
 class NoteLoader(SearchComponent):
     """Rank the notes that were found, read the documents of the best from the store, and set
     near-duplicates aside."""
-
-    kept = ("document_store",)
 
     def __init__(self, document_store: BaseDocumentStore) -> None:
         self.document_store = document_store

@@ -218,8 +218,6 @@ class QueryAnalyzer(SearchComponent):
     :param answers: read a question: a list of notes is then one to answer from.
     """
 
-    kept = ("document_store", "top_k", "mode", "depth", "answers")
-
     def __init__(
         self,
         document_store: BaseDocumentStore,

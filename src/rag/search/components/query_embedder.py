@@ -45,20 +45,12 @@ class QueryEmbedder(SearchComponent):
     """Embed a query where index, model and query allow it; search lexically where they do not. In
     mode `auto` whatever stands in the way is only said; else it is an error, but for a script that
     the model does not read, which only `dense` searches all the same.
-
-    :param embeddings: who makes vectors, in the place of the one whom the settings ask for.
     """
 
     def __init__(
-        self,
-        document_store: BaseDocumentStore,
-        config: ModelsConfig | OllamaConfig | None = None,
-        embeddings: EmbeddingProvider | None = None,
+        self, document_store: BaseDocumentStore, config: ModelsConfig | OllamaConfig | None = None
     ) -> None:
         self.document_store, self.config = document_store, models_config(config)
-        self._is_given = embeddings is not None
-        if embeddings is not None:
-            self.embeddings = embeddings
         self._space: Space | None = None  # of the index; the server's model makes it
 
     @cached_property
@@ -129,7 +121,7 @@ class QueryEmbedder(SearchComponent):
                 return SearchMode.LEXICAL, ""
             raise error
         is_fit = embedded.space.is_configured(self.embeddings)
-        if not is_fit and not self._is_given:  # somebody else may have embedded it meanwhile
+        if not is_fit:  # somebody else may have embedded it meanwhile
             self.embeddings.close()
             del self.embeddings
             is_fit = embedded.space.is_configured(self.embeddings)

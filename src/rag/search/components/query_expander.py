@@ -102,8 +102,6 @@ class QueryExpander(SearchComponent):
     :param transforms: names of transforms, applied side by side; see `rag.query.registry`.
     """
 
-    kept = ("document_store", "transforms", "config")
-
     def __init__(
         self,
         document_store: BaseDocumentStore | None,

@@ -34,31 +34,24 @@ _MOST_EXAMPLES = 10_000
 class QueryRouter(SearchComponent):
     """Choose a query's route. What the user chose wins over it, and it over configured defaults.
 
-    :param embeddings: who makes vectors, in the place of the one whom the settings ask for.
     :param keep_transforms: let no route change the transforms.
     :raises ConfigError: for a classifier, or a transform of a route, that does not exist.
     """
-
-    kept = ("document_store", "routes", "config", "keep_transforms")
 
     def __init__(
         self,
         document_store: BaseDocumentStore,
         routes: RoutesConfig | dict[str, Any] | None = None,
         config: ModelsConfig | OllamaConfig | None = None,
-        embeddings: EmbeddingProvider | None = None,
         keep_transforms: bool = False,
     ) -> None:
         self.document_store, self.keep_transforms = document_store, keep_transforms
         self.config = models_config(config)
-        self.routes = (
-            RoutesConfig(**routes) if isinstance(routes, dict) else routes or RoutesConfig()
-        )
+        given = RoutesConfig(**routes) if isinstance(routes, dict) else routes
+        self.routes = given or RoutesConfig()
         check_routes(self.routes)
         self._classifier: Any = None
         self._generator: Any = None  # that of a plug-in's classifier
-        if embeddings is not None:
-            self.embeddings = embeddings
 
     @cached_property
     def embeddings(self) -> EmbeddingProvider:
