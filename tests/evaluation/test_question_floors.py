@@ -13,7 +13,7 @@ import pytest
 from rag.config import RAGConfig
 from rag.evaluation.run import Judge, Outcome, Question, read_questions, run_questions, summary
 from rag.indexing.run import IndexRun
-from rag.search.pipeline import create_search_pipeline
+from rag.search.run import create_search_pipeline
 from rag.stores import get_document_store
 from rag.vault import scan_folder
 from tables import rows

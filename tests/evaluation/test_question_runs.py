@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from rag.evaluation.run import Judge, Outcome, Question, Run, run_questions, score_auc, summaries
-from rag.search.pipeline import create_search_pipeline
 from rag.search.results import QueryFilters
+from rag.search.run import create_search_pipeline
 from rag.stores import get_document_store
 from tables import rows
 

@@ -14,7 +14,7 @@ from property_examples import examples
 from rag.exceptions import RAGError
 from rag.pipelines import create_search_pipeline, search
 from rag.search.components.query_analyzer import understand
-from rag.search.relaxation import intent_of
+from rag.search.run import intent_of
 from rag.stores import get_document_store
 
 NOTES = {

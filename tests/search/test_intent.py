@@ -17,8 +17,7 @@ from rag.query.metadata import MetadataTransformer
 from rag.query.planner.audit_log import AuditTrail
 from rag.query.planner.plan import MetadataExtraction, Route
 from rag.search.planned_query import Intent, find_intent
-from rag.search.relaxation import intent_of, is_planned
-from rag.search.run import open_store
+from rag.search.run import intent_of, is_planned, open_store
 from rag.stores import get_document_store
 from tables import rows
 

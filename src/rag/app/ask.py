@@ -16,8 +16,8 @@ from rag.qa.pipeline import ask as run_ask
 from rag.qa.pipeline import create_qa_pipeline
 from rag.qa.sessions import open_memory
 from rag.query.planner.words import may_ask_of_notes
-from rag.search.relaxation import intent_of, is_name
 from rag.search.results import QueryFilters
+from rag.search.run import intent_of, is_name
 from rag.support.json_reports import inline, optional
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from rag.evaluation.comparison import (
     save_runs,
 )
 from rag.evaluation.run import Judge, Question, Run, run_questions, score_auc, summaries
-from rag.search.pipeline import create_search_pipeline
 from rag.search.results import QueryFilters
+from rag.search.run import create_search_pipeline
 from rag.support.json_reports import hidden, inline, optional
 
 

@@ -33,8 +33,8 @@ from rag.search.components.query_expander import (
 )
 from rag.search.components.query_router import QueryRouter
 from rag.search.planned_query import find_intent
-from rag.search.relaxation import is_planned
 from rag.search.results import QueryFilters, SearchedVariant, SearchMode
+from rag.search.run import is_planned
 from rag.stores import get_document_store
 from rag.support.json_reports import hidden, inline, nullable
 

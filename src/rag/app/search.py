@@ -11,9 +11,8 @@ from rag.app.notes.lines import excerpt_around
 from rag.app.requests import SearchRequest
 from rag.app.results import Plan, plan_of, unmatched
 from rag.app.workspace import Workspace
-from rag.search.pipeline import create_search_pipeline
-from rag.search.relaxation import intent_of
 from rag.search.results import QueryFilters, SearchResponse, SearchResult
+from rag.search.run import create_search_pipeline, intent_of
 from rag.search.run import search as run_search
 from rag.support.json_reports import hidden, optional
 from rag.text.messages import brief, plural

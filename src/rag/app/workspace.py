@@ -148,7 +148,7 @@ class Workspace(Closing):
 
     def warm_up(self) -> None:
         """Do what the first search does once, so that it need not; no server of models is asked."""
-        from rag.search.pipeline import create_search_pipeline
+        from rag.search.run import create_search_pipeline
 
         # What a search imports while it runs. Two first ones at once would do so at the same time.
         for name in ("haystack.tools.toolset", "rapidfuzz.distance", "rapidfuzz.process"):

@@ -20,8 +20,7 @@ _HOMES = {
         "scan_vault",
     ),
     "rag.search.filters": ("build_qdrant_filters",),
-    "rag.search.pipeline": ("create_search_pipeline",),
-    "rag.search.run": ("search",),
+    "rag.search.run": ("create_search_pipeline", "search"),
     "rag.indexing.pipeline": ("create_indexing_pipeline",),
     "rag.qa.pipeline": ("ask", "create_qa_pipeline"),
 }

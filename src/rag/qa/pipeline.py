@@ -24,10 +24,17 @@ from rag.qa.extractive_answerer import QuotationAnswerer
 from rag.query.syntax import not_text, parse_query
 from rag.search.components.query_analyzer import QueryAnalyzer, check_top_k
 from rag.search.matching_line import place_results
-from rag.search.pipeline import ANALYZER, LOADER, search_with
-from rag.search.relaxation import Attempt, attempts, run_attempts
 from rag.search.results import QueryFilters, SearchResponse
-from rag.search.run import open_store, to_response
+from rag.search.run import (
+    ANALYZER,
+    LOADER,
+    Attempt,
+    attempts,
+    open_store,
+    run_attempts,
+    search_with,
+    to_response,
+)
 from rag.stores.base.document_store import BaseDocumentStore, own_store
 from rag.support.pipeline_parts import component_of, own_errors, takes
 from rag.text.messages import brief

@@ -13,8 +13,7 @@ from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError
 from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.indexing.run import IndexRun
-from rag.search.pipeline import create_search_pipeline
-from rag.search.run import search
+from rag.search.run import create_search_pipeline, search
 from rag.stores import QdrantEdgeDocumentStore
 
 Store = QdrantEdgeDocumentStore
