@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
 from functools import cache
 from html import unescape
 from itertools import accumulate
@@ -40,12 +39,9 @@ _NOUN = (
     r"(?:instructions?|prompts?|rules?|contexts?|directions?|guidelines?|messages?|texts?|sources?"
     r"|notes?|questions?|commands?|conversations?|sentences?|input)\b"
 )
-_DROPS = "ignore|disregard|forget|override|bypass|discard|neglect"
-_DROP = rf"\b(?:{_DROPS})\b"
+_DROP = r"\b(?:ignore|disregard|forget|override|bypass|discard|neglect)\b"
 _MODEL = r"(?:ai|llms?|language models?|(?:ai )?assistants?|chat ?bots?|chatgpt|gpt|ai models?)\b"
-_MODELS = " ai |llm|model|assistant| chat| bot|gpt"
-_ANSWERS = "say|answer|respond|reply|output|print|write|return|repeat|state"
-_ANSWER = f"(?:{_ANSWERS})"
+_ANSWER = "(?:say|answer|respond|reply|output|print|write|return|repeat|state)"
 # To speak, but not as people on call do.
 _SPEAK_EN = (
     r"(?:say|answer|respond|reply|output)\b"
@@ -58,92 +54,58 @@ _TOLD = (
     "(?:言|述べ|伝え|勧め|答え|書|回答|返答|推奨|主張|記載)[^。\\n]{0,4}"
     "(?:ください|下さい|なさい|せよ|しろ|こと)"
 )
-_ORDERS = "ください|下さい|せよ|しろ|なさい|こと"
 
-# Patterns of instructions, by the words of which a text that one of them matches holds one, in
-# small letters: to look for words is many times faster than to match, and few texts hold them.
-_RULES: dict[str, tuple[str, ...]] = {
-    _DROPS: (
-        rf"{_DROP}[\w\s,']{{0,30}}\b(?:above|previous|prior|preceding|earlier|foregoing|before"
-        rf"|rest)\b(?:\s*(?:[-–—,.;:!]|$|and\b|then\b|but\b|of\b)|(?:\s+\w+){{0,2}}?\s+{_NOUN})",
-        rf"{_DROP}(?:\s+(?:all|any|every|each|your|the|these|those|my|other|of|system|given"
-        r"|original|initial|developer|safety|previous|that|was|said|everything)){0,5}\s+"
-        r"(?:system prompts?|instructions?|prompts?|guidelines|(?:user'?s? )?questions?)\b",
-        rf"{_DROP}\s+(?:everything|anything|all|what)\b.{{0,20}}"
-        r"\b(?:said|told|written|above|know)\b",
-    ),
-    "you are n": (
-        r"\byou are (?:now|no longer) (?:an?|in|my|free|bound|called|named|acting|going|dan)\b",
-    ),
-    "from now on": (rf"\bfrom now on\b.{{0,40}}\b(?:you\b|{_ANSWER}\b)",),
-    "system|developer|hidden": (
-        r"\b(?:system|developer|hidden) (?:prompt|message|instructions?)\b",
-    ),
-    "assistant|system|user| ai": (
-        r"^\W*assistant\s*[:：]|^\W*(?:system|user|ai)\s*[:：].{0,80}\b(?:you|answer|say|reply)\b",
-    ),
-    _MODELS: (
-        r"\b(?:act|behave|respond|pretend to be|pretend you are|role ?play)\b"
-        rf".{{0,12}}\b{_MODEL}",
-        r"\b(?:attention|(?:notes?|messages?|instructions?) (?:to|for)|dear|hey|hello|as an"
-        rf"|if you are an?|you are an?)\W+(?:the |any |all |an? )?{_MODEL}",
-        # What a model that reads the text is to say of something.
-        rf"\b{_MODEL}.{{0,60}}\b(?:should|must|shall|(?:is|are|has|have) to)\b.{{0,20}}{_PRAISE}",
-        rf"\b{_MODEL}\W+{_PRAISE}",
-    ),
-    "only|exactly|just|verbatim|nothing but": (
-        rf"\b{_ANSWER}\b.{{0,15}}\b(?:only|exactly|just|verbatim|nothing but)\b.{{0,15}}"
-        r"(?:\bwith\b|\bthe (?:word|phrase|text|following|sentence)\b|[:：'‘「『])",
-        rf"\b(?:only|exactly|just|nothing but)\b\s+{_ANSWER}\b",
-    ),
-    "say|answer|respond|reply|output": (
-        r"\b(?:you (?:must|should|shall|will|have to)|instead(?: of \w+)?|always)\b[,\s]*"
-        rf"(?:only |just )?{_SPEAK_EN}",
-        r"\b(?:say|reply|respond|answer|output)\b[:：\s]+(?:with\s+)?(?-i:[A-Z]{4,})\b",
-        r"\b(?:correct|right|only|true|proper) (?:answer|reply|response)\b.{0,20}"
-        r"\b(?:every|any|all|this|the)\b.{0,12}\b(?:questions?|prompts?|queries|query)\b",
-        r"\b(?:answer|respond|reply) to (?:every|any|all) (?:questions?|prompts?|messages?)\b",
-    ),
-    "always|whatever|no matter": (
-        rf"\b(?:always|whatever|no matter)\b.{{0,60}}\b{_ANSWER} (?:with|that|only|exactly)\b",
-    ),
-    "do not ": (
-        r"\bdo not (?:answer|follow|obey|cite|mention|tell|reveal)\b.{0,30}"
-        r"\b(?:questions?|instructions?|sources?|users?)\b",
-    ),
-    "summari|quoting|answering|describing|translating": (
-        r"\b(?:when|while|if)\b.{0,12}\b(?:summari[sz]|quot|answer|describ|translat)ing\b.{0,20}"
-        rf"\b(?:this|these|the) (?:\w+ )?{_TEXT}.{{0,30}}{_PRAISE}",
-    ),
+# What instructs a model, in English and Japanese.
+_PATTERNS = [
+    rf"{_DROP}[\w\s,']{{0,30}}\b(?:above|previous|prior|preceding|earlier|foregoing|before"
+    rf"|rest)\b(?:\s*(?:[-–—,.;:!]|$|and\b|then\b|but\b|of\b)|(?:\s+\w+){{0,2}}?\s+{_NOUN})",
+    rf"{_DROP}(?:\s+(?:all|any|every|each|your|the|these|those|my|other|of|system|given"
+    r"|original|initial|developer|safety|previous|that|was|said|everything)){0,5}\s+"
+    r"(?:system prompts?|instructions?|prompts?|guidelines|(?:user'?s? )?questions?)\b",
+    rf"{_DROP}\s+(?:everything|anything|all|what)\b.{{0,20}}"
+    r"\b(?:said|told|written|above|know)\b",
+    r"\byou are (?:now|no longer) (?:an?|in|my|free|bound|called|named|acting|going|dan)\b",
+    rf"\bfrom now on\b.{{0,40}}\b(?:you\b|{_ANSWER}\b)",
+    r"\b(?:system|developer|hidden) (?:prompt|message|instructions?)\b",
+    r"^\W*assistant\s*[:：]|^\W*(?:system|user|ai)\s*[:：].{0,80}\b(?:you|answer|say|reply)\b",
+    r"\b(?:act|behave|respond|pretend to be|pretend you are|role ?play)\b"
+    rf".{{0,12}}\b{_MODEL}",
+    r"\b(?:attention|(?:notes?|messages?|instructions?) (?:to|for)|dear|hey|hello|as an"
+    rf"|if you are an?|you are an?)\W+(?:the |any |all |an? )?{_MODEL}",
+    # What a model that reads the text is to say of something.
+    rf"\b{_MODEL}.{{0,60}}\b(?:should|must|shall|(?:is|are|has|have) to)\b.{{0,20}}{_PRAISE}",
+    rf"\b{_MODEL}\W+{_PRAISE}",
+    rf"\b{_ANSWER}\b.{{0,15}}\b(?:only|exactly|just|verbatim|nothing but)\b.{{0,15}}"
+    r"(?:\bwith\b|\bthe (?:word|phrase|text|following|sentence)\b|[:：'‘「『])",
+    rf"\b(?:only|exactly|just|nothing but)\b\s+{_ANSWER}\b",
+    r"\b(?:you (?:must|should|shall|will|have to)|instead(?: of \w+)?|always)\b[,\s]*"
+    rf"(?:only |just )?{_SPEAK_EN}",
+    r"\b(?:say|reply|respond|answer|output)\b[:：\s]+(?:with\s+)?(?-i:[A-Z]{4,})\b",
+    r"\b(?:correct|right|only|true|proper) (?:answer|reply|response)\b.{0,20}"
+    r"\b(?:every|any|all|this|the)\b.{0,12}\b(?:questions?|prompts?|queries|query)\b",
+    r"\b(?:answer|respond|reply) to (?:every|any|all) (?:questions?|prompts?|messages?)\b",
+    rf"\b(?:always|whatever|no matter)\b.{{0,60}}\b{_ANSWER} (?:with|that|only|exactly)\b",
+    r"\bdo not (?:answer|follow|obey|cite|mention|tell|reveal)\b.{0,30}"
+    r"\b(?:questions?|instructions?|sources?|users?)\b",
+    r"\b(?:when|while|if)\b.{0,12}\b(?:summari[sz]|quot|answer|describ|translat)ing\b.{0,20}"
+    rf"\b(?:this|these|the) (?:\w+ )?{_TEXT}.{{0,30}}{_PRAISE}",
     # -- Japanese --
-    "無視|忘れ|破棄|無効|従わ|上書き|答えな": (
-        "(?:上記|上の|以上|これまで|今まで|前述|先ほど|以前|先の|前の|すべて|全て|全部|元の|あらゆる)"
-        r"[^。\n]{0,15}(?:指示|命令|プロンプト|ルール|規則|文章|内容|質問|コンテキスト|設定|こと)"
-        r"[^。\n]{0,8}(?:無視|忘れ|破棄|無効|従わ|上書き)",
-        r"(?:上記|以上|これまで|前述)[^。\n]{0,6}(?:無視|忘れ)",
-        r"(?:指示|命令|プロンプト|質問)[をはに]?[^。\n]{0,6}(?:無視|忘れ|従わな|答えな)",
-    ),
-    "とだけ|とのみ|だけを|のみを|としか": (
-        rf"(?:とだけ|とのみ|だけを|のみを|としか)[^。\n]{{0,6}}{_SPEAK}",
-    ),
-    "あなたは|システム|今後は": (
-        r"あなたは(?:今|いま|これ)から|システム(?:プロンプト|メッセージ)|今後は[^。\n]{0,20}答え",
-    ),
-    "指示|命令|注意|連絡|お願い|メッセージ": (
-        "(?:AI|アシスタント|言語モデル|LLM|チャットボット|モデル)(?:へ|への|に対する|宛|向け)[^。\\n]"
-        "{0,4}(?:指示|命令|注意|連絡|お願い|メッセージ)",
-    ),
-    _ORDERS: (
-        rf"[」』]?と[^。\n]{{0,4}}{_SPEAK}[^。\n]{{0,6}}"
-        "(?:ください|下さい|せよ|しろ|なさい|すること)",
-        rf"(?:AI|アシスタント|言語モデル|LLM|チャットボット)(?:は|が|なら)[^。\n]{{0,60}}{_TOLD}",
-        rf"(?:要約|引用|紹介|翻訳|説明)する(?:とき|時|際|場合)[^。\n]{{0,60}}{_TOLD}",
-        rf"^\W*(?:システム|管理者|開発者)\s*[:：].{{0,80}}{_TOLD}",
-    ),
-    "質問に|問いに": (
-        r"(?:すべて|全て|どんな|あらゆる)の?(?:質問|問い)に[^。\n]{0,40}(?:答え|回答|返答)",
-    ),
-}
+    "(?:上記|上の|以上|これまで|今まで|前述|先ほど|以前|先の|前の|すべて|全て|全部|元の|あらゆる)"
+    r"[^。\n]{0,15}(?:指示|命令|プロンプト|ルール|規則|文章|内容|質問|コンテキスト|設定|こと)"
+    r"[^。\n]{0,8}(?:無視|忘れ|破棄|無効|従わ|上書き)",
+    r"(?:上記|以上|これまで|前述)[^。\n]{0,6}(?:無視|忘れ)",
+    r"(?:指示|命令|プロンプト|質問)[をはに]?[^。\n]{0,6}(?:無視|忘れ|従わな|答えな)",
+    rf"(?:とだけ|とのみ|だけを|のみを|としか)[^。\n]{{0,6}}{_SPEAK}",
+    r"あなたは(?:今|いま|これ)から|システム(?:プロンプト|メッセージ)|今後は[^。\n]{0,20}答え",
+    "(?:AI|アシスタント|言語モデル|LLM|チャットボット|モデル)(?:へ|への|に対する|宛|向け)[^。\\n]"
+    "{0,4}(?:指示|命令|注意|連絡|お願い|メッセージ)",
+    rf"[」』]?と[^。\n]{{0,4}}{_SPEAK}[^。\n]{{0,6}}"
+    "(?:ください|下さい|せよ|しろ|なさい|すること)",
+    rf"(?:AI|アシスタント|言語モデル|LLM|チャットボット)(?:は|が|なら)[^。\n]{{0,60}}{_TOLD}",
+    rf"(?:要約|引用|紹介|翻訳|説明)する(?:とき|時|際|場合)[^。\n]{{0,60}}{_TOLD}",
+    rf"^\W*(?:システム|管理者|開発者)\s*[:：].{{0,80}}{_TOLD}",
+    r"(?:すべて|全て|どんな|あらゆる)の?(?:質問|問い)に[^。\n]{0,40}(?:答え|回答|返答)",
+]
 
 
 def _european(
@@ -168,61 +130,52 @@ def _european(
     return "|".join(forms)
 
 
-_RULES |= {
-    "ignorier|missacht|vergiss|vergess|verwirf|übergeh|überschreib|du bist|ab jetzt|ab sofort"
-    "|systemprompt|antworte| sag| schreibe| gib | ki |sprachmodell|assistent|chatbot": (
-        _european(
-            r"(?:ignorier(?:e|t|en)?|missachte[nt]?|vergiss|vergesst|vergessen|verwirf|übergehen?"
-            r"|überschreiben?)(?! (?:sie )?(?:nicht|nie)\b)",
-            r"(?:vor(?:her|an|aus|steh)\w*|vorig\w*|bisherig\w*|obig\w*|früher\w*|oben|zuvor"
-            r"|bisher|systemprompt)",
-            r"(?:anweisung|instruktion|befehl|regel|vorgabe|prompt|nachricht|kontext|text|frage"
-            r"|systemprompt|gesagt|genannt|geschrieben)\w*",
-            r"du bist (?:jetzt|nun|ab sofort|ab jetzt|nicht mehr) (?:ein|mein|im|frei|dan)\w*"
-            r"|ab (?:jetzt|sofort)\b.{0,20}\b(?:antworte|antwortest|sagst|schreibst)\b"
-            r"|systemprompt\w*",
-            "antworte|antworten sie|sage?|sagen sie|schreibe?|gib",
-            "nur|ausschließlich|genau|immer|lediglich",
-            r"ki|sprachmodelle?|assistent(?:en)?|chatbots?",
-            r"(?:soll(?:te|ten|en)?|muss|müssen)\b.{0,60}\b(?:sagen|antworten|empfehlen|loben"
-            r"|behaupten|erwähnen)",
-        ),
+_PATTERNS += [
+    _european(
+        r"(?:ignorier(?:e|t|en)?|missachte[nt]?|vergiss|vergesst|vergessen|verwirf|übergehen?"
+        r"|überschreiben?)(?! (?:sie )?(?:nicht|nie)\b)",
+        r"(?:vor(?:her|an|aus|steh)\w*|vorig\w*|bisherig\w*|obig\w*|früher\w*|oben|zuvor"
+        r"|bisher|systemprompt)",
+        r"(?:anweisung|instruktion|befehl|regel|vorgabe|prompt|nachricht|kontext|text|frage"
+        r"|systemprompt|gesagt|genannt|geschrieben)\w*",
+        r"du bist (?:jetzt|nun|ab sofort|ab jetzt|nicht mehr) (?:ein|mein|im|frei|dan)\w*"
+        r"|ab (?:jetzt|sofort)\b.{0,20}\b(?:antworte|antwortest|sagst|schreibst)\b"
+        r"|systemprompt\w*",
+        "antworte|antworten sie|sage?|sagen sie|schreibe?|gib",
+        "nur|ausschließlich|genau|immer|lediglich",
+        r"ki|sprachmodelle?|assistent(?:en)?|chatbots?",
+        r"(?:soll(?:te|ten|en)?|muss|müssen)\b.{0,60}\b(?:sagen|antworten|empfehlen|loben"
+        r"|behaupten|erwähnen)",
     ),
-    "ignor|oubli|néglig|tu es|vous êtes|désormais|à partir|système|répond| dis | dites | écris "
-    "| écrivez | ia |assistant|modèle|chatbot": (
-        _european(
-            r"(?<!n')(?<!ne )(?:ignore[rz]?|oublie[rz]?|négligez?)(?! pas\b)",
-            r"(?:précédent\w*|antérieur\w*|ci dessus|qui précède\w*|plus haut|avant|système)",
-            r"(?:instruction|consigne|ordre|règle|directive|message|texte|question|contexte|prompt"
-            r"|tout ce)\w*",
-            r"(?:tu es|vous êtes) (?:maintenant|désormais) (?:une?|mon|libre|dan)\b"
-            r"|(?:désormais|à partir de maintenant)\b.{0,20}\b(?:réponds?|répondez|répondras|dis)\b"
-            r"|(?:prompt|invite|message) (?:du )?système",
-            "réponds|répondez|dis|dites|écris|écrivez",
-            "seulement|uniquement|exactement|toujours",
-            r"ia|modèles? de langage|assistants?|chatbots?",
-            r"(?:doi(?:t|vent)|devrai(?:t|ent))\b.{0,60}\b(?:dire|répondre|recommander|affirmer"
-            r"|mentionner)",
-        ),
+    _european(
+        r"(?<!n')(?<!ne )(?:ignore[rz]?|oublie[rz]?|négligez?)(?! pas\b)",
+        r"(?:précédent\w*|antérieur\w*|ci dessus|qui précède\w*|plus haut|avant|système)",
+        r"(?:instruction|consigne|ordre|règle|directive|message|texte|question|contexte|prompt"
+        r"|tout ce)\w*",
+        r"(?:tu es|vous êtes) (?:maintenant|désormais) (?:une?|mon|libre|dan)\b"
+        r"|(?:désormais|à partir de maintenant)\b.{0,20}\b(?:réponds?|répondez|répondras|dis)\b"
+        r"|(?:prompt|invite|message) (?:du )?système",
+        "réponds|répondez|dis|dites|écris|écrivez",
+        "seulement|uniquement|exactement|toujours",
+        r"ia|modèles? de langage|assistants?|chatbots?",
+        r"(?:doi(?:t|vent)|devrai(?:t|ent))\b.{0,60}\b(?:dire|répondre|recommander|affirmer"
+        r"|mentionner)",
     ),
-    "ignor|olvid|omit|descart|ahora|eres| del sistema|responde|responda| di | diga |escrib| ia "
-    "|asistente|modelo|chatbot": (
-        _european(
-            r"(?<!no )(?:(?:ignor|olvid)(?:a|e|ad|ar|en)|omit(?:e|a|ir)|descart(?:a|e))",
-            r"(?:anterior(?:es)?|previ[ao]s?|precedentes?|de arriba|de antes|del sistema)\b",
-            r"(?:instrucci[oó]n|indicaci[oó]n|orden|regla|mensaje|texto|pregunta|contexto|prompt"
-            r"|todo lo)\w*",
-            r"(?:ahora eres|eres ahora) (?:una?|mi|libre|dan)\b"
-            r"|(?:a partir de ahora|de ahora en adelante)\b.{0,20}\b(?:respond|di\b|dirás)"
-            r"|(?:prompt|mensaje) del sistema",
-            "responde|responda|di|diga|escribe|escriba",
-            "solo|sólo|solamente|únicamente|exactamente|siempre",
-            r"ia|modelos? de lenguaje|asistentes?|chatbots?",
-            r"(?:deben?|deberían?|tienen? que)\b.{0,60}\b(?:decir|responder|recomendar"
-            r"|afirmar|mencionar)",
-        ),
+    _european(
+        r"(?<!no )(?:(?:ignor|olvid)(?:a|e|ad|ar|en)|omit(?:e|a|ir)|descart(?:a|e))",
+        r"(?:anterior(?:es)?|previ[ao]s?|precedentes?|de arriba|de antes|del sistema)\b",
+        r"(?:instrucci[oó]n|indicaci[oó]n|orden|regla|mensaje|texto|pregunta|contexto|prompt"
+        r"|todo lo)\w*",
+        r"(?:ahora eres|eres ahora) (?:una?|mi|libre|dan)\b"
+        r"|(?:a partir de ahora|de ahora en adelante)\b.{0,20}\b(?:respond|di\b|dirás)"
+        r"|(?:prompt|mensaje) del sistema",
+        "responde|responda|di|diga|escribe|escriba",
+        "solo|sólo|solamente|únicamente|exactamente|siempre",
+        r"ia|modelos? de lenguaje|asistentes?|chatbots?",
+        r"(?:deben?|deberían?|tienen? que)\b.{0,60}\b(?:decir|responder|recomendar"
+        r"|afirmar|mencionar)",
     ),
-}
+]
 TEMPLATE_TOKEN = re.compile(
     r"<\|[^|<>\n]{1,40}\|>|\[/?INST\]|<</?SYS>>|</?(?:think|thinking|system|assistant|tool_call)>"
     r"|<(?:start|end)_of_turn>|<\uff5c[^<>\n]{1,40}\uff5c>",
@@ -234,23 +187,12 @@ _SAY = re.compile(
     rf"|{_SPEAK}[^。\n]{{0,6}}(?:ください|下さい|せよ|しろ|なさい|ろ[。\s]|$)",
     re.IGNORECASE,
 )
-_WORDS = tuple(tuple(words.split("|")) for words in _RULES)
 
 
 @cache
-def _compiled(number: int) -> tuple[re.Pattern[str], ...]:
-    """Return the patterns of a rule; few programs that start need any."""
-    return tuple(re.compile(pattern, re.IGNORECASE) for pattern in [*_RULES.values()][number])
-
-
-def _suspected(text: str) -> list[re.Pattern[str]]:
-    """Return the patterns that may match a text or a part of it, for the words that it holds."""
-    lower = re.sub(r"\W+", " ", f" {legible(text).lower()} ")
-    patterns = [TEMPLATE_TOKEN] if TEMPLATE_TOKEN.search(text) else []
-    for number, words in enumerate(_WORDS):
-        if any(word in lower for word in words):
-            patterns += _compiled(number)
-    return patterns
+def _compiled() -> list[re.Pattern[str]]:
+    """Return the patterns; few programs that start need them, and it takes some 40 ms."""
+    return [re.compile(pattern, re.IGNORECASE) for pattern in _PATTERNS]
 
 
 def legible(line: str) -> str:
@@ -276,7 +218,7 @@ def legible(line: str) -> str:
 
 def is_injection(text: str) -> bool:
     """Return whether a text of one paragraph is a prompt injection."""
-    return _first(text, _suspected(text)) is not None
+    return _first(text) is not None
 
 
 def without_instructions(text: str, mark: str) -> tuple[str, int]:
@@ -284,11 +226,8 @@ def without_instructions(text: str, mark: str) -> tuple[str, int]:
 
     :returns: the text, with `mark` in the place of each passage, and how many there were.
     """
-    suspected = _suspected(text)
-    if not suspected:
-        return text, 0
     paragraphs = re.split(r"(\n[ \t]*(?:\n[ \t]*)+)", text)
-    firsts = {at: _first(p, suspected) for at, p in enumerate(paragraphs) if at % 2 == 0}
+    firsts = {at: _first(p) for at, p in enumerate(paragraphs) if at % 2 == 0}
     if all(first is None for first in firsts.values()):
         return text, 0
     count = 0
@@ -300,8 +239,7 @@ def without_instructions(text: str, mark: str) -> tuple[str, int]:
         lines = paragraphs[at].split("\n")
         kept, line, end = lines[:first], lines[first], 0
         for start, stop in sentence_spans(line):
-            is_said = _SAY.search(legible(line[start:stop]))
-            if is_said or _first(line[:stop], suspected) is not None:
+            if _SAY.search(legible(line[start:stop])) or is_injection(line[:stop]):
                 break
             end = stop
         kept += [line[:end].rstrip()] if end else []
@@ -320,16 +258,16 @@ def clean_name(name: str, mark: str) -> tuple[str, int]:
     return " ".join(text.splitlines()), count
 
 
-def _first(paragraph: str, suspected: Sequence[re.Pattern[str]]) -> int | None:
+def _first(paragraph: str) -> int | None:
     """Return the number of the line in which an instruction begins; a line end may part it."""
-    if TEMPLATE_TOKEN in suspected and (token := TEMPLATE_TOKEN.search(paragraph)):
+    if token := TEMPLATE_TOKEN.search(paragraph):
         return paragraph.count("\n", 0, token.start())
-    lines = [legible(line) for line in paragraph.split("\n")] if suspected else []
+    lines = [legible(line) for line in paragraph.split("\n")]
     for number, line in enumerate(lines):
-        if any(pattern.search(line) for pattern in suspected):
+        if any(pattern.search(line) for pattern in _compiled()):
             return number
     whole = " ".join(lines) if len(lines) > 1 else ""
-    begins = [match.start() for pattern in suspected if (match := pattern.search(whole))]
+    begins = [match.start() for pattern in _compiled() if (match := pattern.search(whole))]
     if not begins:
         return None
     ends = accumulate(len(line) + 1 for line in lines)
