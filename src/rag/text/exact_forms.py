@@ -45,8 +45,6 @@ _HAN_WORD = re.compile(f"[{HAN}]+")
 _HANGUL_WORD = re.compile(f"[{HANGUL}]{{2,}}")
 # What one form of a letter may be written as besides: only such texts are folded.
 _FOLDED = re.compile("[\u00ad\u00c0-\u024f\u0451\u200b-\u200d\uff10-\uff5a\uff66-\uff9f]")
-# A letter that may lose an accent, or be written in two ways.
-_ACCENTED = re.compile("[\u00c0-\u036f\u0451\u1e00-\u1eff]")
 _TABLE = {code: fold_accents(normalize(chr(code))) for code in (*range(0xC0, 0x250), 0x451)}
 
 
@@ -223,43 +221,11 @@ def weigh_pairs(text: str, pairs: Sequence[Pair]) -> dict[Pair, float]:
     :param text: what a chunk is found by (`lexical_parts`).
     """
     text = cleaned(text)
-    times = {pair: 0 if pair.words else text.count(pair.text) for pair in pairs}
-    words = [pair for pair in pairs if pair.words]
-    for stretch in _where_neighbours(text, words) if words else ():
-        neighbours = [*pairwise(map(stem, pieces(stretch)[0]))]
-        for pair in words:
-            times[pair] += neighbours.count(pair.words)  # type: ignore[arg-type]
+    neighbours: Counter[tuple[str, ...]] = Counter()
+    if any(pair.words for pair in pairs):
+        neighbours.update(pairwise(map(stem, pieces(text)[0])))
+    times = {p: neighbours[p.words] if p.words else text.count(p.text) for p in pairs}
     if not any(times.values()):
         return {}
     length = len(text.split()) + sum(map(len, RUN.findall(text))) / CHARACTERS_PER_WORD
     return {pair: saturated(count, length) for pair, count in times.items() if count}
-
-
-def _where_neighbours(text: str, pairs: Iterable[Pair]) -> list[str]:
-    """Return the stretches of a text, from space to space, that may have the words of pairs side by
-    side, as far as can be seen without cutting it into words; all of a text with accents."""
-    if not text.isascii() and _ACCENTED.search(text):
-        return [text]
-    spans = [
-        (found.start(), found.end(1))
-        for pair in pairs
-        for found in _heads_side_by_side(*pair.words).finditer(text)
-    ]
-    windows: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        while start and not text[start - 1].isspace():
-            start -= 1
-        while end < len(text) and not text[end].isspace():
-            end += 1
-        if windows and start < windows[-1][1]:
-            first, last = windows.pop()
-            start, end = first, max(last, end)
-        windows.append((start, end))
-    return [text[start:end] for start, end in windows]
-
-
-@lru_cache(64)
-def _heads_side_by_side(*stems: str) -> re.Pattern[str]:
-    # A word begins with its stem, but for the last two letters (happi, abl, die).
-    first, second = (re.escape(one[:-2]) if one.isascii() else "" for one in stems)
-    return re.compile(f"{first}[a-z0-9]*+(?=([^a-z0-9]+{second}))")

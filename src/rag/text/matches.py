@@ -11,20 +11,14 @@ from typing import NamedTuple
 from unicodedata import is_normalized
 
 from rag.text.bm25 import SPACED, content_terms, content_words, query_terms
-from rag.text.ngrams import RUN, UNSEGMENTED
+from rag.text.ngrams import RUN
 from rag.text.tokenizer import ASCII_WORD, TOKEN, fold_accents, normalize, run_grams, stem
 
-# Where a part begins with a capital inside a word, as in names of programs. That the expression
-# begins with the capital lets `re` skip all else: eight times as fast as one that looks back first.
-_SEAM = re.compile(r"[A-Z](?:(?<=[a-z0-9][A-Z])|(?<=[A-Z]{2})[a-z])")
-_WORD = re.compile("[A-Za-z0-9]+")
-_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_ALONE = re.compile(f"(?<![{UNSEGMENTED}])[{UNSEGMENTED}](?![{UNSEGMENTED}])")
-# All words of such a text are of ASCII, and its runs in normal form.
-_PLAIN_TEXT = re.compile(
-    "[\0-\x7f\u2010-\u2027\u3000-\u3003\u3005-\u3020\u3041-\u3096\u309d\u309e\u30a1-\u30fe"
-    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]*"
+# A word in mixed case: it has a part that begins with a capital, as in names of programs.
+_MIXED_WORD = re.compile(
+    "(?<![A-Za-z0-9])[A-Za-z0-9]*?(?:[a-z0-9](?=[A-Z])|[A-Z](?=[A-Z][a-z]))[A-Za-z0-9]+"
 )
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _SHORTEST = 3  # letters of what is worth finding
 _MOST_PARTS = 6  # of a word; base64 has more
 
@@ -41,7 +35,7 @@ def word_parts(text: str) -> Iterator[WordPart]:
     """Yield the parts of each word in mixed case, and neighbouring ones together: of
     `CrashLoopBackOff` crash, crashloop, crashloopback, loop, …, backoff, off, but not the whole.
     """
-    for word in _words(text):
+    for word in _MIXED_WORD.finditer(text):
         parts = [(part.start(), part.end()) for part in _PART.finditer(word[0])]
         if not 1 < len(parts) <= _MOST_PARTS:
             continue
@@ -50,21 +44,6 @@ def word_parts(text: str) -> Iterator[WordPart]:
                 if end - start >= _SHORTEST:
                     at = word.start()
                     yield WordPart(word[0][start:end].lower(), at + start, at + end)
-
-
-def _words(text: str) -> Iterator[re.Match[str]]:
-    """Yield the words of Latin letters and digits that are in mixed case."""
-    done = 0
-    for seam in _SEAM.finditer(text):
-        if seam.start() < done:
-            continue
-        begin = seam.start()
-        while begin > done and text[begin - 1].isascii() and text[begin - 1].isalnum():
-            begin -= 1
-        word = _WORD.match(text, begin)
-        if word:
-            done = word.end()
-            yield word
 
 
 # What a word counts for that is the query's in another form: one that the stemmer joins with it,
@@ -100,15 +79,6 @@ class _Word(NamedTuple):
     is_run: bool = False
 
 
-_OTHER = _Word("")
-
-
-def _head(word: str) -> str:
-    """Return what all forms of an ASCII word begin with: its first two letters, y as i, since the
-    stemmer joins dying and die."""
-    return word[:2].replace("y", "i")
-
-
 def _is_inflected(word: str, written: str) -> bool:
     """Return whether two words begin alike so far that one may be a form of the other."""
     shorter, longer = sorted((len(word), len(written)))
@@ -131,24 +101,11 @@ class _Wanted(dict[str, _Word]):
                 self._beginning.setdefault(word[:_HEAD], []).append((word, stem(word)))
         order = [stem(token[0]) for token in TOKEN.finditer(normalize(query)) if not token[1]]
         self.neighbours = frozenset(pairwise(order))
-        self._heads = frozenset(map(_head, (*written, *order, *self.terms)))
-        self._starts = [*(head for head in self._heads if head.isascii()), *self.pairs]
-
-    def may_match(self, text: str, lower: str) -> bool:
-        """Return whether a text may match, without cutting it into words."""
-        heads = lower.replace("y", "i")  # as `_head` has them
-        return bool(
-            any(start in heads for start in self._starts)
-            or not self.terms.isdisjoint(_ALONE.findall(text))
-            or _SEAM.search(text)
-            or not (text.isascii() or _PLAIN_TEXT.fullmatch(text))
-        )
 
     def __missing__(self, word: str) -> _Word:
         if len(self) >= _MOST_KNOWN:
             self.clear()
-        is_other = word.isascii() and _head(word) not in self._heads  # most words of a text are
-        self[word] = wanted = _OTHER if is_other else self._look_up(word)
+        self[word] = wanted = self._look_up(word)
         return wanted
 
     def _look_up(self, word: str) -> _Word:
@@ -177,8 +134,6 @@ def find_matches(text: str, query: str) -> list[Match]:
     matches: list[Match] = []
     before = ""
     lower = text.lower()
-    if not wanted.may_match(text, lower):  # as most lines of a text
-        return matches
     words = _ASCII if text.isascii() else TOKEN if RUN.search(text) else SPACED
     for token in words.finditer(lower if len(lower) == len(text) else text):
         word = token[0]

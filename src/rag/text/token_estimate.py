@@ -33,7 +33,6 @@ _RANGES = {
     _DIGIT: "09\uff10\uff19",
     _MARK: "\u2010\u203e\u3000\u3004\u3008\u303f\uff01\uff0f\uff1a\uff65",
 }
-_SHORT = 1_000  # characters
 _PLANE = 0x10000  # beyond the first plane everything is `other`
 
 
@@ -42,8 +41,6 @@ def count_tokens(text: str) -> int:
 
     :returns: at least 1 for a text that is not empty.
     """
-    if len(text) < _SHORT and text.isascii():
-        return _count_ascii(text.encode())
     import numpy as np
 
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
@@ -65,24 +62,6 @@ def count_tokens(text: str) -> int:
     )
     tokens: float = sum(map(mul, WEIGHTS, counts))
     return max(1, round(tokens)) if text else 0
-
-
-def _count_ascii(raw: bytes) -> int:
-    """Return the same of a short text, which takes a quarter of the time."""
-    word, letter, _, _, digit, mark, _, line = WEIGHTS
-    classes, words, marks, lines = _ascii_tables()
-    size, parts = raw.translate(classes).count, raw.translate
-    tokens = word * len(parts(words).split()) + letter * size(_LATIN) + digit * size(_DIGIT)
-    tokens = tokens + mark * len(parts(marks).split()) + line * len(parts(lines).split())
-    return max(1, round(tokens)) if raw else 0
-
-
-@cache
-def _ascii_tables() -> tuple[bytes, ...]:
-    """Return the class of every ASCII character, and tables that leave one class of them."""
-    classes = _class_table()[:256].tobytes()
-    kept = (_LATIN, _PUNCTUATION, _LINE)
-    return classes, *(bytes(120 if one == kind else 32 for one in classes) for kind in kept)
 
 
 @cache
