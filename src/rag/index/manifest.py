@@ -56,7 +56,7 @@ CREATE TABLE counts (dimension INTEGER PRIMARY KEY, count INTEGER NOT NULL);
 # To check so many files a second time takes as long as to publish that it was done.
 _MANY_CHECKS = 300
 # Raise it when points written by an older version would not be read right.
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 # What SQLite reports of a damaged file; where it quotes bytes that are no text, Python cannot read
 # what it says.
 DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
