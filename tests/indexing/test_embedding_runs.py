@@ -27,7 +27,7 @@ from rag.index.embedding_space import (
     read_background,
     read_embedded,
 )
-from rag.index.manifest import UNEMBEDDED, published_manifest
+from rag.index.manifest import published_manifest
 from rag.index.searchable_text import embedded_text
 from rag.index.snapshots import IndexDirectory
 from rag.indexing.chunk_embedding import embed_chunks
@@ -117,7 +117,8 @@ def is_made_by(model: Model, config: RAGConfig) -> bool:
 def is_marked(config: RAGConfig) -> bool:
     """Tell whether the index takes some chunks for unembedded."""
     with published_manifest(IndexDirectory(config.index_dir)) as manifest:
-        return bool(manifest.get(UNEMBEDDED))
+        embedded = read_embedded(manifest)
+        return embedded is not None and not embedded.is_complete
 
 
 @pytest.fixture(scope="module")

@@ -300,12 +300,11 @@ def refresh(config: RAGConfig) -> Refreshed:
 
 
 def _notices(run: IndexRun) -> Iterator[str]:
-    from rag.index.manifest import UNEMBEDDED
-
     indexed, gone = run.report.count("added", "changed"), run.report.count("deleted")
     parts = [f"indexed {plural(indexed, 'changed note')}"] if indexed else []
     parts += [f"forgot {plural(gone, 'note')} no longer there"] if gone else []
-    if parts and run.embedded and run.manifest.get(UNEMBEDDED):
+    embedded = read_embedded(run.manifest)
+    if parts and run.embedded and embedded and not embedded.is_complete:
         parts.append("some chunks have no embedding")
         yield f"{', '.join(parts)} {EMBED_REST}"
     elif parts:

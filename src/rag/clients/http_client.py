@@ -41,7 +41,6 @@ from rag.support.http_transport import (
     DeadlineExceeded,
     DeadlineTransport,
     brief,
-    is_caused_by,
     is_loopback,
     unusable_proxy,
 )
@@ -257,7 +256,7 @@ def _explain_silence(error: Exception, server: Endpoint) -> Trouble:
     elif isinstance(error, (httpx.TimeoutException, TimeoutError)):
         message, blame = f"{url} said nothing for too long", Blame.SLOW
         hint = "A model that takes long to load needs a longer ollama.read_timeout."
-    elif is_caused_by(error, socket.gaierror):
+    elif _is_caused_by(error, socket.gaierror):
         message = f"no host of the name {host} was found"
     elif isinstance(error, (httpx.ConnectError, httpx.ProxyError, builtins.ConnectionError)):
         message = f"{server.kind} does not answer at {url}"
@@ -265,7 +264,7 @@ def _explain_silence(error: Exception, server: Endpoint) -> Trouble:
         message = f"{url} broke the connection"
         hint = f"{server.log}; the model may not fit into memory."
     # That a connection was refused is in the message.
-    details = "" if is_caused_by(error, ConnectionRefusedError) else brief(str(error))
+    details = "" if _is_caused_by(error, ConnectionRefusedError) else brief(str(error))
     return Trouble(ConnectionError(message, url, details=details, hint=hint), blame)
 
 
@@ -651,3 +650,12 @@ def _json_of(text: str) -> Any:
         return from_json(text)
     except ValueError:
         return None
+
+
+def _is_caused_by(error: BaseException | None, kind: type[BaseException]) -> bool:
+    """Return whether an error, or what it came from, is of a kind."""
+    seen: list[BaseException] = []
+    while error is not None and error not in seen:  # what comes of each other has no end
+        seen.append(error)
+        error = error.__cause__ or error.__context__
+    return any(isinstance(cause, kind) for cause in seen)

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from rag.exceptions import EMBED_ANEW, IndexUnavailableError
-from rag.index.manifest import UNEMBEDDED, Manifest
+from rag.index.manifest import Manifest
 from rag.support.closing import Closing
 from rag.support.json_reports import hidden, inline, optional
 from rag.support.vector_digest import may_be_same, pack_vectors, unit_vectors, unpack_vectors
@@ -126,6 +126,11 @@ class Embedded:
         return max(0, self.chunks - self.embedded - self.unreadable - self.failed)
 
     @property
+    def is_complete(self) -> bool:
+        """Whether each chunk has one, or cannot be read."""
+        return not (self.lacking or self.failed)
+
+    @property
     def readable(self) -> int:
         """How many chunks the model can read."""
         return self.chunks - self.unreadable
@@ -169,7 +174,7 @@ def may_lack_embeddings(
     return bool(
         reembed
         or embedded is None
-        or manifest.get(UNEMBEDDED)
+        or not embedded.is_complete
         or embedded.space.version != TEXT_VERSION
         # The second look is slow to import; most names are spelt as they were.
         or (embedded.space.model != provider.model and not embedded.space.is_configured(provider))

@@ -62,7 +62,6 @@ SCHEMA_VERSION = 10
 DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
 _KEPT_COUNTS = 1024  # counts that are kept in memory: a search asks for each several times
 CHUNKS = -1  # no dimension: how many chunks have any
-UNEMBEDDED = "unembedded"  # a fact that is not empty while some chunks may lack their embedding
 
 
 # -- notes ----------------------------------------------------------------------------

@@ -1,17 +1,11 @@
-"""What a run of the indexer did, and notes as the library gives them."""
+"""What a run of the indexer did."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rag.support.json_reports import hidden, optional
-
-if TYPE_CHECKING:
-    from rag.vault import Note
-
 
 Progress = Callable[[int, int], None]  # called while a run works: how much is done, of how much
 
@@ -123,35 +117,3 @@ class RunReport:
         """Whether some note or folder could not be read, or some chunk not be embedded."""
         is_embedded = not (self.model_failed or (self.embedding and self.embedding.failed))
         return not is_embedded or any(r.failed or r.problem for r in self.vaults.values())
-
-
-@dataclass
-class DocumentMeta:
-    """What a note's front matter says of it; `file_id` is the UUID of the note."""
-
-    tags: list[str] = field(default_factory=list)
-    created: str = ""
-    normalized: bool = False
-    file_id: str = ""
-
-
-@dataclass
-class Document:
-    """A note as `scan_vault` found it; `content` is its text below the front matter."""
-
-    file_path: Path
-    title: str
-    content: str
-    metadata: DocumentMeta
-    vault_name: str
-    note: Note | None = field(default=None, repr=False, compare=False)
-
-
-@dataclass
-class IndexingResult:
-    """What indexing a vault did: notes found, notes (re)indexed, chunks written, what failed."""
-
-    total_docs: int
-    indexed_docs: int
-    total_chunks: int
-    errors: list[str] = field(default_factory=list)

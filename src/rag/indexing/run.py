@@ -27,7 +27,6 @@ from rag.index.embedding_space import (
 )
 from rag.index.manifest import (
     DAMAGE,
-    UNEMBEDDED,
     Manifest,
     NoteRow,
     fingerprint,
@@ -41,7 +40,7 @@ from rag.indexing.note_reader import NoteChunk, NoteReader, ReadNote, failed_row
 from rag.indexing.reports import Progress, RunReport, VaultReport, unseen
 from rag.stores import open_directory
 from rag.support.disk_space import is_of_full_disk
-from rag.support.pipeline_parts import own_errors, store_of
+from rag.support.pipeline_parts import own_errors
 from rag.vault.discovery import NoteFile
 
 if TYPE_CHECKING:
@@ -126,7 +125,8 @@ class IndexRun:
     def _open(self, rebuild: bool, wait: bool, brief: bool = False) -> None:
         """Take the lock and read the manifest."""
         pipeline = self._pipeline = self._users_pipeline
-        self._store = store_of(pipeline, "writer") if pipeline else None
+        writer: Any = pipeline.get_component("writer") if pipeline else None
+        self._store = writer.document_store if writer else None
         self._is_prepared = False
         self.is_rebuilding = False  # whether nothing of the staging index was published yet
         self._settled: set[str] = set()  # vaults that the staging index holds as they are now
@@ -522,7 +522,6 @@ class IndexRun:
             facts = {"unreadable": unreadable, **facts}
             now = replace(embedded, chunks=chunks, embedded=done, **facts)
             record_embedded(self.manifest, now)
-            self.manifest.set(**{UNEMBEDDED: "yes" if now.lacking or now.failed else ""})
 
     @property
     def embedded(self) -> int:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from rag.support.lazy_imports import lazy_names
 
 _HOMES = {
-    "rag.indexing.reports": ("Document", "DocumentMeta", "IndexingResult"),
     "rag.qa.answer": ("Answer",),
     "rag.search.results": ("QueryFilters", "SearchResponse", "SearchResult"),
     "rag.pipelines.library": (
+        *("Document", "DocumentMeta", "IndexingResult"),
         "chunk_document",
         "chunk_documents",
         "index_all_vaults",

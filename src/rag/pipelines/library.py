@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,43 @@ from rag.index.vault_registry import configured_vaults
 from rag.indexing.changes import preview
 from rag.indexing.note_reader import NoteReader, chunk_meta, cut_note, is_wanted
 from rag.indexing.pipeline import VECTORS
-from rag.indexing.reports import Document, DocumentMeta, IndexingResult
 from rag.indexing.run import IndexRun
-from rag.support.pipeline_parts import component_of, store_of
-from rag.vault import note_id, read_note, scan_folder
+from rag.support.pipeline_parts import component_of
+from rag.vault import Note, note_id, read_note, scan_folder
 from rag.vault.frontmatter import split_front_matter
 from rag.vault.note import split_lines
+
+
+@dataclass
+class DocumentMeta:
+    """What a note's front matter says of it; `file_id` is the UUID of the note."""
+
+    tags: list[str] = field(default_factory=list)
+    created: str = ""
+    normalized: bool = False
+    file_id: str = ""
+
+
+@dataclass
+class Document:
+    """A note as `scan_vault` found it; `content` is its text below the front matter."""
+
+    file_path: Path
+    title: str
+    content: str
+    metadata: DocumentMeta
+    vault_name: str
+    note: Note | None = field(default=None, repr=False, compare=False)
+
+
+@dataclass
+class IndexingResult:
+    """What indexing a vault did: notes found, notes (re)indexed, chunks written, what failed."""
+
+    total_docs: int
+    indexed_docs: int
+    total_chunks: int
+    errors: list[str] = field(default_factory=list)
 
 
 def parse_frontmatter(content: str) -> tuple[dict[str, Any], str]:
@@ -150,7 +181,8 @@ def index_all_vaults(
 def _index(
     pipeline: Pipeline, vaults: dict[str, Path], dry_run: bool, config: RAGConfig | None
 ) -> dict[str, IndexingResult]:
-    directory = store_of(pipeline, "writer").directory
+    writer: Any = pipeline.get_component("writer")
+    directory = writer.document_store.directory
     config = config or load_config()
     results = {}
     if dry_run:

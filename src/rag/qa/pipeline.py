@@ -36,7 +36,7 @@ from rag.search.run import (
     to_response,
 )
 from rag.stores.base.document_store import BaseDocumentStore, own_store
-from rag.support.pipeline_parts import component_of, own_errors, takes
+from rag.support.pipeline_parts import component_of, own_errors
 from rag.text.messages import brief
 
 if TYPE_CHECKING:
@@ -245,15 +245,20 @@ def _must_answer(pipeline: Pipeline) -> bool:
     return bool(getattr(component_of(pipeline, CHECKER), "must_answer", False))
 
 
+def _takes(component: object, name: str) -> bool:
+    """Return whether a component has an input of that name."""
+    return name in getattr(component, "__haystack_input__", {})
+
+
 def _writing(
     pipeline: Pipeline, remembered: list[ContextItem], stream: AnswerStream
 ) -> dict[str, Any]:
     """Return what the components that let a model answer are run with."""
     generator = component_of(pipeline, GENERATOR)
     if generator is None:  # the others may have been taken out of the pipeline
-        waits = takes(pipeline.get_component(ANSWER), "written")
+        waits = _takes(pipeline.get_component(ANSWER), "written")
         return {ANSWER: {"written": None}} if waits else {}
-    listening = {"streaming_callback": stream} if takes(generator, "streaming_callback") else {}
+    listening = {"streaming_callback": stream} if _takes(generator, "streaming_callback") else {}
     return {
         PROMPT: {"remembered": remembered, "stream": stream},
         GENERATOR: listening,

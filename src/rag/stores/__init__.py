@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rag.config import StoreConfig
-from rag.exceptions import StoreConnectionError
 from rag.support.lazy_imports import lazy_names
 
 if TYPE_CHECKING:
@@ -54,21 +53,15 @@ def get_document_store(
 
 
 def open_directory(config: RAGConfig, is_needed: bool = True) -> IndexDirectory:
-    """Return the folder of the configured index, brought up to date with what a server has of it.
-
-    :raises StoreConnectionError: when it does not answer, and that `is_needed` or nothing is here.
-    """
+    """Return the folder of the configured index, brought up to date with what a server has of it;
+    errors are those of `refresh`."""
     from rag.index.snapshots import IndexDirectory
 
     directory = IndexDirectory.of(config)
     if config.store.url:
         from rag.stores.server.catalog import refresh
 
-        try:
-            refresh(config.store, directory)
-        except StoreConnectionError:
-            if is_needed or directory.current() is None:
-                raise
+        refresh(config.store, directory, is_needed)
     return directory
 
 

@@ -184,15 +184,6 @@ def unusable_proxy(address: str, error: Exception) -> ConfigError:
     return ConfigError(message, str(error), hint=hint)
 
 
-def is_caused_by(error: BaseException | None, kind: type[BaseException]) -> bool:
-    """Return whether an error, or what it came from, is of a kind."""
-    seen: list[BaseException] = []
-    while error is not None and error not in seen:  # what comes of each other has no end
-        seen.append(error)
-        error = error.__cause__ or error.__context__
-    return any(isinstance(cause, kind) for cause in seen)
-
-
 def brief(text: str) -> str:
     """Return what a server says, fit for one line of a terminal; of a page of HTML, such as that of
     a proxy, only the title, which may be empty."""

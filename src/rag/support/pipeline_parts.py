@@ -17,19 +17,6 @@ def component_of(pipeline: Any, name: str) -> Any | None:
         return None
 
 
-def store_of(pipeline: Any, name: str) -> Any:
-    """Return the document store of a component that a pipeline must have.
-
-    :raises ValueError: when it has none of that name.
-    """
-    return pipeline.get_component(name).document_store
-
-
-def takes(component: Any, name: str) -> bool:
-    """Return whether a component has an input of that name."""
-    return name in getattr(component, "__haystack_input__", {})
-
-
 @contextmanager
 def own_errors(kind: type[RAGError], message: str) -> Iterator[None]:
     """Raise what a component of ours raised as it is, and any other failure as `kind`.

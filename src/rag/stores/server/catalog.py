@@ -27,7 +27,7 @@ from uuid import UUID, uuid4, uuid5
 import httpx
 
 from rag.config import StoreConfig
-from rag.exceptions import IndexUnavailableError, LockedError, UsageError
+from rag.exceptions import IndexUnavailableError, LockedError, StoreConnectionError, UsageError
 from rag.index.snapshots import MANIFEST, SERVER, IndexDirectory
 from rag.stores.server.rest import RestClient
 from rag.support.files import changing, claim_data_folder, read_file, replace_durably
@@ -288,19 +288,26 @@ def taken_over(head: Head | None) -> LockedError:
 # -- the catalog as the snapshot here ------------------------------------------------------
 
 
-def refresh(settings: StoreConfig, directory: IndexDirectory) -> None:
+def refresh(settings: StoreConfig, directory: IndexDirectory, is_needed: bool = False) -> None:
     """Make the catalog on the server the current snapshot here, unless it is already, or a run
-    writes here, or nothing can be written."""
-    with open_catalog(settings) as catalog:
-        head = catalog.head(min(settings.timeout, _ASKING))
-        if head is None or not head.version or _is_current(head, directory):
-            return
-        try:
-            with directory.writing(brief=True):  # other processes that fetch it wait
-                _fetch(catalog, head, directory)
-        except (LockedError, UsageError, OSError):
-            if directory.current() is None:
-                raise
+    writes here, or nothing can be written.
+
+    :raises StoreConnectionError: when it does not answer, and that `is_needed` or nothing is here.
+    """
+    try:
+        with open_catalog(settings) as catalog:
+            head = catalog.head(min(settings.timeout, _ASKING))
+            if head is None or not head.version or _is_current(head, directory):
+                return
+            try:
+                with directory.writing(brief=True):  # other processes that fetch it wait
+                    _fetch(catalog, head, directory)
+            except (LockedError, UsageError, OSError):
+                if directory.current() is None:
+                    raise
+    except StoreConnectionError:
+        if is_needed or directory.current() is None:
+            raise
 
 
 def _is_current(head: Head, directory: IndexDirectory) -> bool:
@@ -315,8 +322,6 @@ def _fetch(catalog: Catalog, head: Head, directory: IndexDirectory) -> None:
         return
     if head.format != FORMAT:
         raise catalog.other_version()
-    if Head.read(directory.path) is None:  # without it a folder without points is none
-        Head().write(directory.path)
     try:
         with directory.disk_in_view():
             directory.clear_work()

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from rag.config import StoreConfig
-from rag.exceptions import INDEX_MISSING, IndexingError, StoreConnectionError, UsageError
+from rag.exceptions import INDEX_MISSING, IndexingError, UsageError
 from rag.index.embedding_space import read_embedded
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST, IndexDirectory, IndexSnapshot
@@ -232,11 +232,7 @@ class QdrantServerDocumentStore(BaseDocumentStore):
         """Return the snapshot to read, once the server was asked whether there is a newer one."""
         is_held = self._pins and self._snapshot
         if not is_held and time.monotonic() - self._refreshed >= _FRESH:
-            try:
-                refresh(self.settings, self.directory)
-            except StoreConnectionError:
-                if self.directory.current() is None:
-                    raise
+            refresh(self.settings, self.directory)
             self._refreshed = time.monotonic()
         return super()._hold()
 
