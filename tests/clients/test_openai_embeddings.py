@@ -54,13 +54,6 @@ def test_documents_and_queries_have_the_prefixes_of_their_model(server):
     assert server.inputs() == ["search_query: one", "search_document: two"]
 
 
-def test_vectors_travel_as_base64(server):
-    made = embed(TEXTS[:2], settings(server.url))
-    [request] = server.requests(EMBEDDINGS)
-    assert request.json["encoding_format"] == "base64" and request.json["model"] == NAME
-    assert found(made)[0] == pytest.approx(expected(server, TEXTS)[0], abs=1e-7)
-
-
 @rows(
     "url, base, root",
     ("http://h:1", "http://h:1/v1", "http://h:1"),
@@ -90,17 +83,8 @@ def test_batches_hold_each_text_once_and_no_more_tokens_than_they_may(texts, mos
 # -- odd answers -----------------------------------------------------------------------
 
 
-@rows("base64", "ignored", "refused")
-def test_a_server_without_base64_gives_numbers(base64):
-    with OpenAIServer([NAME], base64=base64) as server:
-        config = settings(server.url, batch_tokens=60, max_in_flight=1)
-        assert found(embed(TEXTS, config)) == expected(server, TEXTS)
-        refusals = [r for r in server.requests(EMBEDDINGS) if r.status == 400]
-        assert len(refusals) == (1 if base64 == "refused" else 0)  # and is asked no more
-
-
 def test_vectors_are_put_in_order_by_their_index():
-    with OpenAIServer([NAME], order="backwards", base64="ignored") as server:
+    with OpenAIServer([NAME], order="backwards") as server:
         assert found(embed(TEXTS, settings(server.url))) == expected(server, TEXTS)
 
 

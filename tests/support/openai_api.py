@@ -5,9 +5,7 @@ vLLM, LM Studio, text-embeddings-inference and Ollama's /v1, of which each test 
 it is about.
 """
 
-import base64
 import json
-import struct
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -37,7 +35,6 @@ class OpenAIApi:
 
     :param key: what requests must bring; empty for none.
     :param overflow: what happens to what is longer than the model reads: `error`, or `cut`.
-    :param base64: whether it knows `encoding_format`: `yes`, `ignored` or `refused`.
     :param order: in which it lists the vectors: `given` or `backwards`.
     :param tells: how it tells the length of a context: `props`, `max_model_len`, `info`,
         `loaded` (as LM Studio does) or `show` (as Ollama does) beside its `/v1`, or not.
@@ -50,13 +47,12 @@ class OpenAIApi:
         *,
         key: str = "",
         overflow: str = "error",
-        base64: str = "yes",
         order: str = "given",
         tells: str = "props",
         refuses: Iterable[str] = (),
     ) -> None:
         self.models = {model.name: model for model in models}
-        self.key, self.overflow, self.base64 = key, overflow, base64
+        self.key, self.overflow = key, overflow
         self.order, self.tells, self.refuses = order, tells, set(refuses)
         self.queue: deque[Says | Script] = deque()
         self.answer: Script | None = None
@@ -134,8 +130,6 @@ class OpenAIApi:
         model = self._model(body)
         given = body["input"]
         texts = [given] if isinstance(given, str) else given
-        if body.get("encoding_format") == "base64" and self.base64 == "refused":
-            raise OpenAIError(400, "invalid encoding_format")
         if not model.can("embedding"):
             raise OpenAIError(501, "This server does not support embeddings", "not_supported")
         limit, total, vectors = model.context - _SPECIAL_TOKENS, 0, []
@@ -148,9 +142,7 @@ class OpenAIApi:
                 self.computed.append(text)
             total += min(len(tokens), limit) + _SPECIAL_TOKENS
             vectors.append(model.vector("".join(tokens[:limit])))
-        coded = body.get("encoding_format") == "base64" and self.base64 == "yes"
-        shown = map(_base64, vectors) if coded else vectors
-        data = [{"index": at, "embedding": vector} for at, vector in enumerate(shown)]
+        data = [{"index": at, "embedding": vector} for at, vector in enumerate(vectors)]
         answer = {"object": "list", "model": body["model"]}
         answer["data"] = data[::-1] if self.order == "backwards" else data
         answer["usage"] = {"prompt_tokens": total, "total_tokens": total}
@@ -208,10 +200,6 @@ class OpenAIApi:
             said = f"The model `{body.get('model')}` does not exist."
             raise OpenAIError(404, said, "NotFoundError")
         return model
-
-
-def _base64(vector: list[float]) -> str:
-    return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
 
 
 def _events(

@@ -5,11 +5,8 @@ Ollama's own; and OpenAI's, as llama.cpp, LM Studio, vLLM and others speak it.
 
 from __future__ import annotations
 
-import base64
 import re
-import sys
 import time
-from array import array
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -20,10 +17,11 @@ from rag.clients.http_client import (
     DONE,
     FAILURES,
     BadVectors,
-    ChatRequest,
+    ChatMessages,
     Delta,
     Deltas,
     Events,
+    Format,
     HttpClient,
     NothingWritten,
     Refusal,
@@ -53,17 +51,19 @@ class OllamaClient(HttpClient):
         vectors: list[Any] = self.fetch("/api/embed", body, seconds)["embeddings"]
         return vectors
 
-    def chat_body(self, asked: ChatRequest) -> dict[str, Any]:
+    def chat_body(
+        self, messages: ChatMessages, format: Format, think: bool, options: Mapping[str, Any]
+    ) -> dict[str, Any]:
         return {
             "model": self.writer.name,
-            "messages": [*asked.messages],
+            "messages": [*messages],
             "stream": True,
-            "think": asked.think,
+            "think": think,
             "truncate": False,
             "shift": False,
             "keep_alive": self.limits.keep_alive,
-            "options": {**asked.options, "num_ctx": self.window},
-            **({"format": asked.format} if asked.format else {}),
+            "options": {**options, "num_ctx": self.window},
+            **({"format": format} if format else {}),
         }
 
     def deltas(self, events: Events, response: Response) -> Deltas:
@@ -152,7 +152,6 @@ _WITHOUT_REASONING = {
 }
 # Fields that not all servers take, and how an error calls them where not by their name.
 _OPTIONAL = {
-    "encoding_format": (),
     "stream_options": (),
     "chat_template_kwargs": (),
     "reasoning_effort": ("reasoning value", "think value"),
@@ -161,8 +160,6 @@ _OPTIONAL = {
     "max_completion_tokens": (),
     "response_format": (),
 }
-# Those that a server may mean though it names none.
-_UNNAMED = ("response_format", "encoding_format")
 # How servers call the length of a model's context in their list: vLLM, OpenRouter.
 _LENGTHS = ("max_model_len", "context_length")
 
@@ -185,32 +182,33 @@ class OpenAIClient(HttpClient):
         return value.strip() if name == b"data" else b""
 
     def vectors(self, texts: list[str], seconds: float | None) -> list[Any]:
-        # A quarter of the bytes; a server that does not know it gives numbers.
-        body = {"model": self.endpoint.model, "input": texts, "encoding_format": "base64"}
+        body = {"model": self.endpoint.model, "input": texts}
         data = self.fetch("/embeddings", body, seconds)["data"]
         vectors: list[Any] = [None] * len(data)
         for position, item in enumerate(data):
             at = item.get("index", position)
             if not isinstance(at, int) or not 0 <= at < len(data) or vectors[at] is not None:
                 raise BadVectors(f"gave vectors numbered so that {at!r} makes no sense")
-            vectors[at] = _numbers(item["embedding"])
+            vectors[at] = item["embedding"]
         return vectors
 
-    def chat_body(self, asked: ChatRequest) -> dict[str, Any]:
+    def chat_body(
+        self, messages: ChatMessages, format: Format, think: bool, options: Mapping[str, Any]
+    ) -> dict[str, Any]:
         body = {
             "model": self.writer.name,
-            "messages": [*asked.messages],
+            "messages": [*messages],
             "stream": True,
             "stream_options": {"include_usage": True},
-            **({} if asked.think else _WITHOUT_REASONING),
-            **asked.options,
+            **({} if think else _WITHOUT_REASONING),
+            **options,
         }
         if longest := body.pop("num_predict", None):
             body["max_tokens"] = longest
-        if isinstance(asked.format, Mapping):
-            schema = {"name": "reply", "schema": {**asked.format}}
+        if isinstance(format, Mapping):
+            schema = {"name": "reply", "schema": {**format}}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
-        elif asked.format:
+        elif format:
             body["response_format"] = {"type": "json_object"}
         return body
 
@@ -227,8 +225,8 @@ class OpenAIClient(HttpClient):
         words, named = refusal.words.lower(), []
         if refusal.status in (400, 415, 422, 500, 501):
             named = [n for n in present if any(map(words.__contains__, (n, *_OPTIONAL[n])))]
-        if refusal.status in (400, 415, 422):
-            named += [name for name in _UNNAMED if name in present]
+        if refusal.status in (400, 415, 422) and "response_format" in present:
+            named.append("response_format")  # which a server may mean though it names nothing
         self._refused.update(named[:1])
         return bool(named)
 
@@ -332,16 +330,6 @@ def _is_called(model: ModelInfo, name: str) -> bool:
 
 def _count(value: Any) -> int:
     return value if type(value) is int and value > 0 else 0
-
-
-def _numbers(given: Any) -> Any:
-    """Return a vector; base64 is that of little-endian numbers of 32 bits."""
-    if not isinstance(given, str):
-        return given
-    numbers = array("f", base64.b64decode(given, validate=True))
-    if sys.byteorder == "big":
-        numbers.byteswap()
-    return numbers.tolist()
 
 
 # -- connections -----------------------------------------------------------------------

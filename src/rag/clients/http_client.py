@@ -294,7 +294,9 @@ _LARGEST = 64 << 20  # bytes of an answer
 _LONGEST_LINE = 16 << 20  # bytes of a piece of one
 _MOST_OF_AN_ERROR = 64 << 10  # bytes that are read of an answer with an error
 _OPEN, _CLOSE = "<think>", "</think>"
-Messages = str | Sequence[Mapping[str, Any]]
+ChatMessages = Sequence[Mapping[str, Any]]
+Messages = str | ChatMessages
+Format = str | Mapping[str, Any] | None
 Events = Iterable[Mapping[str, Any]]
 
 
@@ -306,15 +308,6 @@ class Delta(NamedTuple):
 
 
 Deltas = Generator[Delta, None, None]
-
-
-class ChatRequest(NamedTuple):
-    """What is asked of a chat model; see `HttpClient.answer`."""
-
-    messages: Sequence[Mapping[str, Any]]
-    format: str | Mapping[str, Any] | None
-    think: bool
-    options: Mapping[str, Any]
 
 
 class ThinkSplitter:
@@ -459,7 +452,7 @@ class HttpClient(ABC):
         messages: Messages,
         response: Response,
         *,
-        format: str | Mapping[str, Any] | None = None,
+        format: Format = None,
         think: bool = False,
         options: Mapping[str, Any] | None = None,
         seconds: float | None = None,
@@ -479,7 +472,7 @@ class HttpClient(ABC):
         if isinstance(messages, str):
             messages = [{"role": "user", "content": messages}]
         window, name = self.window if self.sends_window else 0, self.writer.name
-        body = self.chat_body(ChatRequest(messages, format, think, options or {}))
+        body = self.chat_body(messages, format, think, options or {})
         response.num_ctx, response.model, response.server = window, name, self.url
         started, splitter = time.monotonic(), ThinkSplitter()
         until = started + (seconds or self.limits.request_timeout)
@@ -544,8 +537,10 @@ class HttpClient(ABC):
     # -- what each API has otherwise -------------------------------------------------------
 
     @abstractmethod
-    def chat_body(self, asked: ChatRequest) -> dict[str, Any]:
-        """Return what is sent to `chat_path`."""
+    def chat_body(
+        self, messages: ChatMessages, format: Format, think: bool, options: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return what is sent to `chat_path`; the parameters are those of `answer`."""
 
     @abstractmethod
     def deltas(self, events: Events, response: Response) -> Deltas:
