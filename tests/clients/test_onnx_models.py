@@ -76,7 +76,7 @@ def test_finds_the_text_whose_words_are_near(model):
 def test_is_told_by_its_folder_and_by_vectors_of_fixed_texts(model):
     with closing(embedding_provider(settings(model))) as provider:
         brief, whole = provider.identity(), provider.identity(whole=True)
-        assert (whole.model, whole.dimension) == ("small", DIMENSION)
+        assert (whole.name, whole.dimension) == ("small", DIMENSION)
         assert whole.digest.startswith(f"{brief.digest}~")
 
 

@@ -95,7 +95,7 @@ def test_vectors_are_put_in_order_by_their_index():
 def test_the_length_that_a_model_reads_is_found_where_servers_tell_it(tells):
     with OpenAIServer([SMALL], tells=tells) as server:
         whole = embedding_provider(settings(server.url, "small")).identity(whole=True)
-        assert (whole.model, whole.dimension) == ("small", 32)
+        assert (whole.name, whole.dimension) == ("small", 32)
         assert whole.limit == (64 if tells else 0)
 
 

@@ -11,7 +11,7 @@ from index_fixtures import offline
 from ollama_server import refused
 from rag.app.doctor import CheckResult, Examination, check_servers, check_vectors, run_checks
 from rag.clients.factory import chat_provider, embedding_provider
-from rag.clients.protocols import EmbeddedTexts, EmbeddingIdentity, ModelInfo, ServerView
+from rag.clients.protocols import EmbeddedTexts, ModelInfo, ServerView
 from rag.config import ChatConfig, EmbeddingConfig, ModelsConfig, OllamaConfig
 from rag.config.sections import EMBEDDING_PROVIDERS
 from rag.exceptions import ConfigError, ConnectionError, IndexUnavailableError, ModelMissingError
@@ -36,7 +36,7 @@ class TestEmbeddings:
     def test_say_what_makes_them(self, config):
         embeddings = embedding_provider(config())
         whole, brief = embeddings.identity(whole=True), embeddings.identity()
-        assert (whole.model, whole.dimension, whole.document_prefix) == (
+        assert (whole.name, whole.dimension, whole.document_prefix) == (
             EMBEDDER,
             768,
             "search_document: ",
@@ -84,15 +84,16 @@ class Letters:
         """Answer at once."""
 
     def survey(self) -> list[ServerView]:
-        model = ModelInfo(self.model, "d" * 64, self.limit, 2)
-        return [ServerView("letters", "this process", "1.0", (self.model,), embedding=model)]
+        server = ServerView("letters", "this process", "1.0", (self.model,))
+        server.embedding = self.identity()
+        return [server]
 
     def at(self, server: str, seconds: float) -> Self:
         assert server == "this process" and seconds > 0
         return self
 
-    def identity(self, whole: bool = False) -> EmbeddingIdentity:
-        return EmbeddingIdentity("letters", "d" * 64, "", 2, 100)
+    def identity(self, whole: bool = False) -> ModelInfo:
+        return ModelInfo("letters", "d" * 64, self.limit, 2)
 
     def embed_query(self, texts: Sequence[str], dimension: int = 0) -> list[list[float] | None]:
         return [[float(text.count("a")), float(text.count("b"))] for text in texts]

@@ -127,7 +127,6 @@ class BatchEmbedder:
     def __post_init__(self) -> None:
         if self.limit:
             self.limit = max(self.limit - count_tokens(self.prefix) - _RESERVE, 1)
-        self._most_texts = MAX_TEXTS
         self.stopped = threading.Event()  # ends all pauses; what is under way raises soon
 
     def embed(self, texts: Sequence[str]) -> list[Vector | RAGError]:
@@ -147,8 +146,6 @@ class BatchEmbedder:
     def _embed(self, texts: list[str], again: bool = True) -> list[Vector | RAGError]:
         if not texts:
             return []
-        if len(texts) > self._most_texts:
-            return self._parted(texts, self._most_texts, again)
         result = self._request(texts, self.retries + 1 if again or len(texts) == 1 else 1)
         if isinstance(result, list):
             # What is no vector in an answer that is otherwise right is asked for once more.
@@ -160,12 +157,8 @@ class BatchEmbedder:
                 return [_joined(parts, self._embed(parts))]
             self._check_server(result)  # the text is at fault, unless the server is
             return [result.error]
-        if result.blame is Blame.COUNT:
-            self._most_texts = min(self._most_texts, len(texts) // 2)
-        return self._parted(texts, len(texts) // 2, again=False)
-
-    def _parted(self, texts: list[str], at: int, again: bool) -> list[Vector | RAGError]:
-        return self._embed(texts[:at], again) + self._embed(texts[at:], again)
+        middle = len(texts) // 2
+        return self._embed(texts[:middle], again=False) + self._embed(texts[middle:], again=False)
 
     def _request(self, texts: list[str], tries: int) -> list[Vector | None] | Trouble:
         """Return the vectors, or why there are none although the server is well."""

@@ -45,15 +45,15 @@ from rag.support.http_transport import (
     unusable_proxy,
 )
 
-# What a server says that refuses a text or a prompt for its length.
+# What a server says that refuses a text or a prompt for its length, or texts for their number.
 _TOO_LONG = re.compile(
     r"context (length|size|window)|too (long|large|big)|exceed_context|longer than the context"
-    r"|(input|prompt) length|max(imum)? (context|sequence)|physical batch size"
-    r"|context_length_exceeded|less than [\d,]+ tokens|exceeds? .{0,40}\btokens",
+    r"|(input|prompt) length|max(imum)? (context|sequence)"
+    r"|context_length_exceeded|less than [\d,]+ tokens|exceeds? .{0,40}\btokens"
+    # text-embeddings-inference: "batch size 64 > maximum allowed batch size 32"
+    r"|batch size|too many inputs|inputs? (array|list) .*(long|large)",
     re.IGNORECASE,
 )
-# text-embeddings-inference: "batch size 64 > maximum allowed batch size 32".
-_TOO_MANY = re.compile(r"batch size|too many inputs|inputs? (array|list) .*(long|large)", re.I)
 _NO_MODEL = re.compile(
     r"model.{0,200}(not found|not exist|not loaded|unknown|is unavailable)|no models? (is )?loaded"
     r"|(unknown|invalid|no such) model|model_not_found",
@@ -70,15 +70,14 @@ class Blame(Enum):
     """Who is at fault, and so what may help."""
 
     INPUT = "input"  # what was sent: send something else
-    LENGTH = "length"  # what was sent is too long: send less
-    COUNT = "count"  # what was sent is too many texts: send fewer at once
+    LENGTH = "length"  # what was sent is too long, or too many texts: send less
     BUSY = "busy"  # the server has too much to do: wait
     UNCLEAR = "unclear"  # try again, here or elsewhere
     SLOW = "slow"  # as unclear, but trying again takes as long again
     SERVER = "server"  # it will not do: another server may
 
 
-OF_THE_INPUT = (Blame.INPUT, Blame.LENGTH, Blame.COUNT)
+OF_THE_INPUT = (Blame.INPUT, Blame.LENGTH)
 
 
 class Trouble(NamedTuple):
@@ -121,12 +120,7 @@ class Refusal(Exception):
         """Whether what was sent is too long, or too much at once."""
         if self.status in _BUSY:  # so many tokens a minute, and not at once
             return False
-        return self.status == 413 or bool(_TOO_LONG.search(self.words) or self.is_for_count)
-
-    @property
-    def is_for_count(self) -> bool:
-        """Whether too many texts were sent at once."""
-        return bool(_TOO_MANY.search(self.words)) and "physical batch size" not in self.words
+        return self.status == 413 or bool(_TOO_LONG.search(self.words))
 
     @property
     def is_for_model(self) -> bool:
@@ -220,8 +214,10 @@ def _explain_refusal(refusal: Refusal, server: Endpoint, model: str) -> Trouble:
         return Trouble(missing(server, model, details=details), blame)
     elif refusal.is_for_length and status < 502:
         message, kind = f"the text is longer than {model} reads", TooLongError
-        hint = "Lower index.chunk_size, or load the model with a longer context."
-        blame = Blame.COUNT if refusal.is_for_count else Blame.LENGTH
+        hint, blame = (
+            "Lower index.chunk_size, or load the model with a longer context.",
+            Blame.LENGTH,
+        )
     elif 300 <= status < 400:
         to, details = f" to {refusal.location}" if refusal.location else "", ""
         message = f"{url} redirects{to}, which is not followed"

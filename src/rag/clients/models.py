@@ -65,12 +65,14 @@ def known_traits(model: str) -> Traits | None:
     return next((traits for pattern, traits in _KNOWN if re.search(pattern, name)), None)
 
 
-def chosen_traits(model: str, config: OllamaConfig) -> Traits:
+def chosen_traits(model: str, config: OllamaConfig, told: Traits | None = None) -> Traits:
     """Return how an embedding model wants its texts, as far as the settings do not say otherwise.
 
     A model that is not known gets no prefix, and is taken to read English only.
+
+    :param told: what its own files say, which counts more than its name.
     """
-    card = known_traits(model) or Traits()
+    card = told or known_traits(model) or Traits()
 
     def chosen(setting: str, default: str) -> str:
         return default if setting == "auto" else setting

@@ -30,25 +30,9 @@ Batches = Generator[EmbeddedTexts, None, None]
 
 
 @dataclass(frozen=True)
-class EmbeddingIdentity:
-    """What makes vectors: those of two models cannot be compared.
-
-    :param digest: changes when the model does under the same name; empty if not told.
-    :param dimension: the length of vectors; 0 when nobody asked the model for one.
-    :param limit: the most tokens of a text; 0 if not told.
-    """
-
-    model: str
-    digest: str = ""
-    document_prefix: str = ""
-    dimension: int = 0
-    limit: int = 0
-    query_prefix: str = ""
-
-
-@dataclass(frozen=True)
 class ModelInfo:
-    """What a server says of one of its models; numbers are 0 and texts empty where it does not.
+    """What is known of a model; numbers are 0 and texts empty where whoever runs it does not say.
+    Vectors of two embedding models, or of one with other prefixes, cannot be compared.
 
     :param digest: changes when the model does.
     :param context: the most tokens it reads; `num_ctx` those it is loaded with by itself.
@@ -57,6 +41,7 @@ class ModelInfo:
     :param family: its architecture.
     :param unfit: why it cannot do what the settings want it for, if so.
     :param is_named: whether the settings name it; else it was picked.
+    :param document_prefix: what is put before a text of a note; `query_prefix` before a query.
     """
 
     name: str
@@ -69,6 +54,8 @@ class ModelInfo:
     aliases: tuple[str, ...] = ()
     unfit: RAGError | None = None
     is_named: bool = True
+    document_prefix: str = ""
+    query_prefix: str = ""
 
     @property
     def limit(self) -> int:
@@ -176,7 +163,7 @@ class EmbeddingProvider(ModelProvider):
         """Return a provider that asks one server of a survey alone, once, and waits so long."""
         raise self.refusal()
 
-    def identity(self, whole: bool = False) -> EmbeddingIdentity:
+    def identity(self, whole: bool = False) -> ModelInfo:
         """Return what makes the vectors now.
 
         :param whole: with dimension and limit, for which the model must make a vector.

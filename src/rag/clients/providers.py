@@ -14,7 +14,6 @@ from rag.clients.models import can_write, chosen_traits, full_name, reads_script
 from rag.clients.protocols import (
     Batches,
     ChatProvider,
-    EmbeddingIdentity,
     EmbeddingProvider,
     ModelInfo,
     ModelProvider,
@@ -117,9 +116,8 @@ class _Servers(ModelProvider):
                     lacks = "" if can_write(info) else "writes no answers"
                     info = ModelInfo(info.name, context=context, is_named=is_named)
                 elif self.api == OPENAI:  # which does not tell
-                    made = OpenAIEmbeddings(self.config).at(server.url, seconds)
-                    model, lacks = made.identity(whole=True), ""
-                    info = ModelInfo(model.model, model.digest, model.limit, model.dimension)
+                    embeddings = OpenAIEmbeddings(self.config).at(server.url, seconds)
+                    info, lacks = embeddings.identity(whole=True), ""
                 else:
                     info = client.describe_embedder(seconds)
                     embeds = "embedding" in (info.capabilities or ("embedding",))
@@ -162,10 +160,10 @@ class _Embeddings(_Servers, EmbeddingProvider):
         embedding = replace(self.config.embedding, url=server)
         return type(self)(replace(self.config, embedding=embedding, ollama=limits))
 
-    def identity(self, whole: bool = False) -> EmbeddingIdentity:
+    def identity(self, whole: bool = False) -> ModelInfo:
         limits = self.config.ollama
         traits, seconds = chosen_traits(self.model, limits), limits.query_timeout
-        brief = EmbeddingIdentity(
+        brief = ModelInfo(
             self.model, document_prefix=traits.document_prefix, query_prefix=traits.query_prefix
         )
         if not whole:
@@ -182,7 +180,7 @@ class _Embeddings(_Servers, EmbeddingProvider):
         if len(vectors) == len(TEXTS):
             digest = digest_of([vectors[at] for at in sorted(vectors)])
         dimension = len(next(iter(vectors.values())))
-        return replace(brief, digest=digest, dimension=dimension, limit=info.limit)
+        return replace(brief, digest=digest, dimension=dimension, context=info.limit)
 
     def _ask(self, ask: Callable[[Client], Answer]) -> Answer:
         """Return what the first of the servers says that answers, or raise why none does."""

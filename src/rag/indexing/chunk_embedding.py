@@ -280,7 +280,7 @@ def _agreed_space(
         raise other_model(embedded.space, embeddings)
     model = embeddings.identity(whole=True)
     space = Space(
-        model.model, model.digest, model.dimension, model.document_prefix, provider=provider
+        model.name, model.digest, model.dimension, model.document_prefix, provider=provider
     )
     if embedded and is_ours and embedded.space.is_alike(space):
         space = embedded.space  # the same, spelt otherwise, or told by other digits

@@ -32,7 +32,6 @@ from rag.clients.local.process import (
 from rag.clients.protocols import (
     Batches,
     EmbeddedTexts,
-    EmbeddingIdentity,
     EmbeddingProvider,
     ModelInfo,
     Reading,
@@ -261,8 +260,8 @@ class BuiltinEmbeddings(EmbeddingProvider):
             model = self.identity(whole=True)
             own = self._queries.call(name_of, self._load_soon(True))
             names = dict.fromkeys((own, self._notes.call(name_of, self._load())))
-            view.version, view.models = " and, for notes, ".join(names), (model.model,)
-            view.embedding = ModelInfo(model.model, model.digest, model.limit, model.dimension)
+            view.version, view.models = " and, for notes, ".join(names), (model.name,)
+            view.embedding = model
         except RAGError as error:
             view.error = error
         finally:
@@ -275,7 +274,7 @@ class BuiltinEmbeddings(EmbeddingProvider):
         ollama = replace(self.config.ollama, query_timeout=longest)
         return type(self)(replace(self.config, ollama=ollama))
 
-    def identity(self, whole: bool = False) -> EmbeddingIdentity:
+    def identity(self, whole: bool = False) -> ModelInfo:
         self.check_configured()
         brief = self._identity()
         if not whole:
@@ -322,8 +321,8 @@ class BuiltinEmbeddings(EmbeddingProvider):
 
     # -- what another model has otherwise ---------------------------------------------------
 
-    def _identity(self) -> EmbeddingIdentity:
-        return EmbeddingIdentity(self.model, version(), "", DIMENSION, LIMIT)
+    def _identity(self) -> ModelInfo:
+        return ModelInfo(self.model, version(), LIMIT, DIMENSION)
 
     def _check(self, vectors: Sequence[Sequence[float]]) -> None:
         """Refuse to go on when vectors of `TEXTS` are not those of the model."""

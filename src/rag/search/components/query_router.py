@@ -136,7 +136,7 @@ class QueryRouter(SearchComponent):
         }
         texts = list(dict.fromkeys(text for some in examples.values() for text in some))
         made = self.embeddings.identity()
-        space = f"{made.model} {made.digest} {made.query_prefix}"
+        space = f"{made.name} {made.digest} {made.query_prefix}"
         with VectorCache(Path(self.document_store.path).parent / EXAMPLES) as cache:
             vectors = cache.get(space, texts)
             if missing := [text for text in texts if text not in vectors]:
