@@ -11,8 +11,6 @@ from rag.context import (
     PipelineExecutionError,
     SourceType,
     TokenBudget,
-    default_chat_budget,
-    default_rag_budget,
 )
 from tables import rows
 
@@ -58,13 +56,6 @@ class TestTheBudget:
         budget = TokenBudget(total_tokens=100, allocations=[allocation(60, strategy="drop")])
         assert budget.get_overflow_strategy(RETRIEVAL) == "drop"
         assert budget.get_overflow_strategy(MEMORY) == "truncate"
-
-    @rows("make", default_chat_budget, default_rag_budget)
-    @rows("size", 1, 7, 100, 8192)
-    def test_the_ready_made_budgets_fit_any_window(self, make, size):
-        budget = make(size)
-        assert budget.total_tokens == size
-        assert budget.shared_pool >= 0
 
     def test_the_reserve_counts_as_taken(self):
         with pytest.raises(ValueError, match="allocated and reserved"):

@@ -12,7 +12,7 @@ _HOMES = {
         AsyncPostProcessor AsyncReranker AsyncRetriever BudgetAllocation ContextItem
         ContextQueryEnricher ContextResult ContextWindow Formatter MemoryProvider PipelineCallback
         PipelineDiagnostics PostProcessor Reranker Retriever SourceType StepDiagnostic TextTokenizer
-        TokenBudget Tokenizer default_chat_budget default_rag_budget""",
+        TokenBudget Tokenizer""",
     "rag.context.pipeline": "ContextPipeline",
     "rag.context.steps": """
         MemoryContextEnricher PipelineStep async_postprocessor_step async_reranker_step

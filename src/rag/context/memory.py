@@ -200,7 +200,7 @@ class SlidingWindowMemory:
             self._on_evict(evicted)
         return turn
 
-    def to_context_items(self, priority: int = CONVERSATION_PRIORITY) -> Items:
+    def to_context_items(self) -> Items:
         """Return the messages as items, oldest first; the newer, the higher they score."""
         last = max(len(self._turns) - 1, 1)
         return [
@@ -208,7 +208,7 @@ class SlidingWindowMemory:
                 content=turn.content,
                 source=SourceType.CONVERSATION,
                 score=1.0 - (1.0 - _LEAST_RECENT) * (len(self._turns) - 1 - index) / last,
-                priority=priority,
+                priority=CONVERSATION_PRIORITY,
                 token_count=turn.token_count,
                 metadata={**turn.metadata, "role": turn.role},
                 created_at=turn.timestamp,
@@ -230,7 +230,6 @@ class MemoryManager:
     :param on_evict: called with the messages that had to go.
     :param persistent_store: keeps the facts: the path of a file, or an object like `FactFile`;
         without it they are lost with the manager.
-    :param conversation_memory: in the place of a `SlidingWindowMemory` made of the first three.
     """
 
     def __init__(
@@ -239,13 +238,10 @@ class MemoryManager:
         tokenizer: Tokenizer | None = None,
         on_evict: OnEvict | None = None,
         persistent_store: FactFile | RememberedFacts | Path | str | None = None,
-        conversation_memory: SlidingWindowMemory | None = None,
     ) -> None:
-        if conversation_memory is None:
-            conversation_memory = SlidingWindowMemory(conversation_tokens, tokenizer, on_evict)
         if isinstance(persistent_store, (str, Path)):
             persistent_store = FactFile(persistent_store)
-        self.conversation = conversation_memory
+        self.conversation = SlidingWindowMemory(conversation_tokens, tokenizer, on_evict)
         self.persistent_store = RememberedFacts() if persistent_store is None else persistent_store
 
     def add_user_message(self, content: str) -> None:
@@ -291,11 +287,8 @@ class MemoryManager:
         """Forget a fact, and return whether there was one."""
         return self.persistent_store.delete(entry_id)
 
-    def get_context_items(self, priority: int = CONVERSATION_PRIORITY) -> Items:
-        """Return facts, then messages, as items; facts go before messages.
-
-        :param priority: that of the messages.
-        """
+    def get_context_items(self) -> Items:
+        """Return facts, then messages, as items; facts go before messages."""
         facts = [
             ContextItem(
                 id=entry.id,
@@ -307,7 +300,7 @@ class MemoryManager:
             )
             for entry in self.persistent_store.list_all()
         ]
-        return [*facts, *self.conversation.to_context_items(priority)]
+        return [*facts, *self.conversation.to_context_items()]
 
     def clear(self) -> None:
         """Forget the conversation; facts stay."""

@@ -172,37 +172,6 @@ class TokenBudget(BaseModel):
         return caps
 
 
-def _shares(max_tokens: int, **shares: float) -> TokenBudget:
-    if max_tokens <= 0:
-        raise ValueError(f"max_tokens must be positive, not {max_tokens}")
-    priorities = {"system": 10, "memory": 8, "conversation": 7, "retrieval": 5}
-    return TokenBudget(
-        total_tokens=max_tokens,
-        reserve_tokens=int(max_tokens * 0.15),
-        allocations=[
-            BudgetAllocation(source=SourceType(name), max_tokens=tokens, priority=priorities[name])
-            for name, share in shares.items()
-            if (tokens := int(max_tokens * share))
-        ],
-    )
-
-
-def default_chat_budget(max_tokens: int) -> TokenBudget:
-    """Return a budget for conversations: 15 % for the answer, 25 % for what is retrieved.
-
-    :raises ValueError: when `max_tokens` is not positive.
-    """
-    return _shares(max_tokens, system=0.1, memory=0.1, conversation=0.2, retrieval=0.25)
-
-
-def default_rag_budget(max_tokens: int) -> TokenBudget:
-    """Return a budget for questions: 15 % for the answer, 40 % for what is retrieved.
-
-    :raises ValueError: when `max_tokens` is not positive.
-    """
-    return _shares(max_tokens, system=0.1, memory=0.05, conversation=0.1, retrieval=0.4)
-
-
 # -- what comes out ------------------------------------------------------------------------
 
 
