@@ -14,7 +14,7 @@ def passages(*contents: str) -> list[Passage]:
 
 
 def chosen(text: str, *contents: str, most: int = 3) -> list[Choice]:
-    return [one.best for one in choose(question(text), passages(*contents), most)[0]]
+    return [alike[0] for alike in choose(question(text), passages(*contents), most)[0]]
 
 
 def test_the_unit_that_holds_the_words_comes_first():
@@ -81,5 +81,5 @@ def test_notes_that_say_the_same_are_named_with_the_first():
         ),
         3,
     )
-    assert [other.passage for other in found[0].also] == [1]
-    assert [one.best.passage for one in found] == [0, 2]
+    assert [other.passage for other in found[0][1:]] == [1]
+    assert [alike[0].passage for alike in found] == [0, 2]

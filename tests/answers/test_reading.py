@@ -6,7 +6,7 @@ import pytest
 
 from rag.answers.quotation.question import Question
 from rag.answers.quotation.reading import Read, read_units
-from rag.answers.quotation.selection import Chosen, Passage, choose
+from rag.answers.quotation.selection import Choice, Passage, choose
 from rag.clients.protocols import Reading, Span, TextToRead
 from rag.text.token_estimate import count_tokens
 
@@ -41,16 +41,16 @@ def reader(answer: str, answered: float = 3.0) -> tuple[Read, list[TextToRead]]:
     return read, seen
 
 
-def chosen(read: Read, *contents: str) -> tuple[list[Chosen], float]:
+def chosen(read: Read, *contents: str) -> tuple[list[list[Choice]], float]:
     return choose(QUESTION, passages(*contents), 3, read)
 
 
 def test_the_unit_with_the_span_comes_first_and_marks_it():
     words_alone, _ = choose(QUESTION, passages(LOG), 3)
-    assert words_alone[0].best.unit.text.startswith("I put a pump")
+    assert words_alone[0][0].unit.text.startswith("I put a pump")
     [first, *_], confidence = chosen(reader("Whale")[0], LOG)
-    assert first.best.unit.text == "The Whale is the pump in the boat."
-    assert first.best.answer == "Whale" and confidence > 0.5
+    assert first[0].unit.text == "The Whale is the pump in the boat."
+    assert first[0].answer == "Whale" and confidence > 0.5
 
 
 def test_what_the_reader_does_not_find_is_less_likely():
@@ -61,13 +61,13 @@ def test_what_the_reader_does_not_find_is_less_likely():
 
 def test_only_a_span_that_answers_is_marked_and_without_what_stands_around_it():
     [first, *_], _ = chosen(reader(" Whale ")[0], LOG)
-    assert first.best.answer == "Whale"
+    assert first[0].answer == "Whale"
 
     def unsure(question: str, texts: Sequence[TextToRead]) -> list[Reading]:
         return [Reading(6.0, [Span(-1.0, *some) for some in ranges]) for _, ranges in texts]
 
     [first, *_], _ = chosen(unsure, LOG)
-    assert first.best.answer == ""
+    assert first[0].answer == ""
 
 
 def test_units_are_read_once_with_their_title_and_heading():

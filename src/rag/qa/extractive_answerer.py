@@ -152,10 +152,10 @@ class QuotationAnswerer(SearchComponent):
             quotations = [
                 [
                     _quotation(choice.unit, passage.rank, document, choice.answer)
-                    for choice in (best, *also)
+                    for choice in alike
                     for document, passage in [passages[choice.passage]]
                 ]
-                for best, also in chosen
+                for alike in chosen
             ]
 
         def placed(quotation: Quotation) -> Place:

@@ -466,18 +466,12 @@ class Choice(NamedTuple):
     answer: str = ""
 
 
-class Chosen(NamedTuple):
-    """A unit that is quoted, and those of other notes that say the same."""
-
-    best: Choice
-    also: list[Choice]
-
-
 def choose(
     question: Question, passages: Sequence[Passage], most: int, read: Read | None = None
-) -> tuple[list[Chosen], float]:
-    """Return the units that answer a question, and how sure it is that the first does; none when
-    that is not sure enough. Further units say something else, in the order of the notes and lines.
+) -> tuple[list[list[Choice]], float]:
+    """Return the units that answer a question, each before those of other notes that say the same,
+    and how sure it is that the first does; none when that is not sure enough. Further units say
+    something else, in the order of the notes and lines.
 
     :param most: how many units, but for notes that state the same property.
     :param read: reads the best of them, where their meaning is known.
@@ -517,7 +511,7 @@ def choose(
     chosen[1:] = sorted(
         chosen[1:], key=lambda c: (passages[c.passage].rank, c.passage, c.unit.first)
     )
-    return [Chosen(choice, [*_also(choice, ranked, passages)]) for choice in chosen], confidence
+    return [[choice, *_also(choice, ranked, passages)] for choice in chosen], confidence
 
 
 def _numerals(choice: Choice) -> set[str]:
