@@ -26,9 +26,8 @@ Settings = Callable[..., OllamaConfig]
 @pytest.fixture
 def chat(settings) -> Any:
     config = settings()
-    model = OllamaClient(
-        Endpoint("ollama", "chat", config.url, config.chat_model), config, backoff=0.01
-    )
+    model = OllamaClient(Endpoint("ollama", "chat", config.url, config.chat_model), config)
+    model.backoff = 0.01
     yield model
     model.close()
 

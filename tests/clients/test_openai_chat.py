@@ -37,7 +37,9 @@ def server() -> Iterator[OpenAIServer]:
 
 
 def chat_model(config: ModelsConfig) -> OpenAIClient:
-    return OpenAIClient(endpoints("openai", "chat", config)[0], config.ollama, backoff=0.01)
+    model = OpenAIClient(endpoints("openai", "chat", config)[0], config.ollama)
+    model.backoff = 0.01
+    return model
 
 
 @pytest.fixture

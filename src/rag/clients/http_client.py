@@ -342,23 +342,18 @@ class HttpClient(ABC):
     which raises `FAILURES`, and `look` and `describe_embedder`, which raise errors of ours.
 
     :param read_timeout: longest silence, in seconds; without it the configured one.
-    :param backoff: seconds before an answer that failed is asked for again; doubled with each.
     :raises ConfigError: for an address, a key or a proxy that cannot be used.
     """
 
     chat_path: str
     sends_window: bool  # a request says how long prompt and answer may be
     longer: str  # what helps where a prompt is too long
+    backoff = 0.5  # seconds before an answer that failed is asked for again; doubled with each
 
     def __init__(
-        self,
-        endpoint: Endpoint,
-        limits: OllamaConfig,
-        read_timeout: float | None = None,
-        backoff: float = 0.5,
+        self, endpoint: Endpoint, limits: OllamaConfig, read_timeout: float | None = None
     ) -> None:
         self.endpoint, self.url, self.limits = endpoint, endpoint.url, limits
-        self.backoff = backoff
         if not are_addresses(self.url, 1, 1):
             what = f"{self.url!r} is not an address such as http://localhost:11434"
             raise ConfigError(what, hint=SHOW_SETTINGS)

@@ -72,7 +72,6 @@ class ServerView:
     :param error: why it does not answer, or lacks a model, with what mends it.
     :param is_off: the settings forbid to ask it.
     :param embedding: the embedding model, or why there is none; `None` where none is wanted.
-    :param missing: the wanted models that `check_connection` did not find.
     """
 
     provider: str
@@ -84,7 +83,6 @@ class ServerView:
     is_off: bool = False
     embedding: ModelInfo | RAGError | None = None
     chat: ModelInfo | RAGError | None = None
-    missing: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:

@@ -349,17 +349,15 @@ def generate_response(
         return client.respond(prompt, on_delta, **arguments).text
 
 
-def check_connection(
-    server: str | OllamaConfig | RAGConfig | None = None, wanted: Sequence[str] = ()
-) -> ServerView:
+def check_connection(server: str | OllamaConfig | RAGConfig | None = None) -> ServerView:
     """Ask a server of Ollama for its version and its models; what is wrong is its `error`.
 
-    :param server: an address; or the settings, whose servers are all asked, and of which the
-        first that is not `ok` is returned, else the first. Without it the settings in force.
-    :param wanted: the names of models that it should have; with settings those configured.
+    :param server: an address; or the settings, whose servers are all asked, should have the
+        configured models, and of which the first that is not `ok` is returned, else the first.
+        Without it the settings in force.
     """
     if isinstance(server, str):
-        return _check_server(server, OllamaConfig(), wanted)
+        return _check_server(server, OllamaConfig(), ())
     views = check_servers(ollama_settings(server))
     return next((each for each in views if not each.ok), views[0])
 
@@ -381,6 +379,6 @@ def _check_server(url: str, config: OllamaConfig, wanted: Sequence[str]) -> Serv
     view = look_at(server, config, config.query_timeout)
     if view.ok:
         present = {*map(full_name, view.models)}
-        view.missing = tuple(name for name in wanted if full_name(name) not in present)
-        view.error = missing(server, view.missing[0]) if view.missing else None
+        lacks = next((name for name in wanted if full_name(name) not in present), "")
+        view.error = missing(server, lacks) if lacks else None
     return view
