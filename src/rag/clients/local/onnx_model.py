@@ -242,8 +242,8 @@ def _line(error: Exception) -> str:
 _loaded = cache(OnnxModel)
 
 
-def load(folder: ModelFolder, prefix: str, characters: int, threads: int) -> OnnxModel:
-    """Return a model, read into this process once, however much is to be read."""
+def load(folder: ModelFolder, prefix: str, threads: int) -> OnnxModel:
+    """Return a model, read into this process once."""
     return _loaded(folder, threads, prefix)
 
 

@@ -143,8 +143,8 @@ class Engine(Protocol):
     def vectors(self, tokens: Sequence[Any]) -> Vectors: ...
 
 
-# Returns an engine that is at hand, or loads it, for so many characters and threads.
-Load = Callable[[int, int], Engine]
+# Returns an engine with so many threads that is at hand, or loads it.
+Load = Callable[[int], Engine]
 
 
 def cleaned(text: str) -> str:
@@ -155,7 +155,7 @@ def cleaned(text: str) -> str:
 
 def embed(load: Load, threads: int, texts: Sequence[str]) -> list[list[float]]:
     """Return the vectors of a few texts; a `ValueError` when they are no numbers."""
-    engine = load(0, threads)
+    engine = load(threads)
     rows = finite_vectors(engine, engine.tokenize([*map(cleaned, texts)]))
     return [[*map(float, row)] for row in rows]
 
@@ -170,7 +170,7 @@ def embed_batches(
     """
     lower_priority()
     texts = [*map(cleaned, texts)]
-    engine = load(sum(map(len, texts)), threads)
+    engine = load(threads)
     tokens = engine.tokenize(texts)
     by_length = sorted(range(len(tokens)), key=lambda at: -len(tokens[at]))
     for begin in range(0, len(by_length), size):
@@ -181,7 +181,7 @@ def embed_batches(
 
 def name_of(load: Load) -> str:
     """Return what embeds many texts, with its version."""
-    return load(1 << 30, 1).name
+    return load(1).name
 
 
 def finite_vectors(engine: Engine, tokens: Sequence[Any]) -> Vectors:
