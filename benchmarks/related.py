@@ -133,7 +133,7 @@ def _links(config: RAGConfig) -> tuple[dict[str, set[str]], dict[str, set[str]]]
     into: dict[str, set[str]] = {}
     with open_manifest(config) as manifest:
         for row in manifest.notes():
-            for link in manifest.links.links_from(row.vault, row.path):
+            for link in manifest.catalogue.links_from(row.vault, row.path):
                 if link.is_clear and link.notes[0].id != row.id:
                     out.setdefault(row.path, set()).add(link.notes[0].path)
                     into.setdefault(link.notes[0].path, set()).add(row.path)

@@ -43,12 +43,12 @@ def row(path: str, *targets: str, vault: str = "v", title: str = "", aliases: st
 
 
 def resolve(manifest: Manifest, target: str, vault: str = "v", path: str = "from/x.md"):
-    return [note.id for note in manifest.links.resolve(target, vault, path)]
+    return [note.id for note in manifest.catalogue.resolve(target, vault, path)]
 
 
 def into(manifest: Manifest, note: NoteRow) -> list[tuple[str, str, int]]:
     named = NamedNote(note.id, note.vault, note.path, note.title, tuple(note.aliases))
-    return [(x.source.id, x.target, x.line) for x in manifest.links.links_to(named)]
+    return [(x.source.id, x.target, x.line) for x in manifest.catalogue.links_to(named)]
 
 
 @rows(
@@ -110,7 +110,7 @@ def test_the_links_to_a_note_come_with_their_lines(manifest):
 def test_broken_and_ambiguous_links_are_listed(manifest):
     links = ("Plan", "nowhere", "picture.png", "x", "b/Plan.md")
     manifest.commit_write([row("a/Plan.md"), row("b/Plan.md"), row("x.md", *links)])
-    wrong = [(x.source.path, x.target, len(x.notes)) for x in manifest.links.wrong_links()]
+    wrong = [(x.source.path, x.target, len(x.notes)) for x in manifest.catalogue.wrong_links()]
     assert wrong == [("x.md", "Plan", 2), ("x.md", "nowhere", 0)]
 
 
@@ -136,8 +136,8 @@ class TestOfAnIndex:
 
     def backlinks(self, config: RAGConfig, path: str) -> list[tuple[str, int]]:
         with open_manifest(config) as manifest:
-            [note] = manifest.links.resolve(path, "v", "")
-            return [(x.source.path, x.line) for x in manifest.links.links_to(note)]
+            [note] = manifest.catalogue.resolve(path, "v", "")
+            return [(x.source.path, x.line) for x in manifest.catalogue.links_to(note)]
 
     def test_a_link_follows_notes_that_are_renamed_deleted_or_added(self, vault, config, refresh):
         refresh(v=vault)
@@ -147,7 +147,7 @@ class TestOfAnIndex:
         (vault / "Old plan.md").unlink()
         refresh(v=vault)
         with open_manifest(config) as manifest:
-            assert [x.target for x in manifest.links.wrong_links()] == ["Plan"]
+            assert [x.target for x in manifest.catalogue.wrong_links()] == ["Plan"]
         write(vault / "later/plan.md", "New.\n")
         refresh(v=vault)
         assert self.backlinks(config, "later/plan.md") == [("Log.md", 5)]

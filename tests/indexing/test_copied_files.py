@@ -8,7 +8,7 @@ import pytest
 
 from rag.config import RAGConfig
 from rag.index.lookup import open_manifest
-from rag.index.manifest import own_time, spans_of_copies
+from rag.vault.discovery import own_time, spans_of_copies
 from tables import rows
 
 MINUTE = 60_000_000_000

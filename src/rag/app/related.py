@@ -414,7 +414,7 @@ def shared_names(manifest: Manifest, row: NoteRow) -> dict[str, dict[str, float]
         name = link[1].strip() if link else value
         is_name = _is_name(name)
         if link or is_name:
-            targets = manifest.links.resolve(name, row.vault, row.path)
+            targets = manifest.catalogue.resolve(name, row.vault, row.path)
             if len(targets) == 1:
                 notes[targets[0].id][name] = 1.0
         for identity, tells in _naming(manifest, name).items() if is_name else ():
@@ -558,7 +558,7 @@ class _Note:
     def __init__(
         self, store: BaseDocumentStore, manifest: Manifest, row: NoteRow, request: RelatedRequest
     ) -> None:
-        self._store, self._manifest, self._links = store, manifest, manifest.links
+        self._store, self._manifest, self._links = store, manifest, manifest.catalogue
         self._row, self._limit = row, request.top_k
         linking = self._links.links_to(row)
         self._linking = {link.source.id for link in linking}

@@ -224,7 +224,7 @@ def read_status(
                 NoteProblems(row.vault, row.path, row.failed, row.problems)
                 for row in manifest.notes("problems != '[]'")
             ],
-            links=[*manifest.links.wrong_links()] if links else None,
+            links=[*manifest.catalogue.wrong_links()] if links else None,
             without_vectors=without_vectors if vectors else None,
             skipped=left_out if skipped else None,
             reader=reader,

@@ -60,8 +60,6 @@ _LEVEL = 0.5  # of the level, in ranking; measured in docs/ranking.md
 _COHORT, _NEAREST = 0.5, 3
 _FEW = 500  # chunks; the texts of a smaller index are hardly more than those of the background
 _LATIN = "latin"
-# As `main_script` names them, which takes some milliseconds to tell them from the texts.
-_SCRIPTS = {"ja": "ja", "zh": "ja", "ko": "hangul", "ru": "cyrillic"}
 _NEARLY_ALL = 0.9  # of the chunks that a model can read; who has embedded so many need not be told
 
 
@@ -286,10 +284,9 @@ def background_texts() -> BackgroundTexts:
     """Return the texts on anything, in nine languages."""
     lines = (_FOLDER / "background_texts.tsv").read_text("utf-8").splitlines()
     rows = [line.split("\t") for line in lines]
-    passages = [(language, text) for kind, language, text in rows if kind == "passage"]
     questions = [text for kind, _, text in rows if kind == "question"]
-    scripts = [_SCRIPTS.get(language, _LATIN) for language, _ in passages]
-    return BackgroundTexts(questions, [text for _, text in passages], scripts)
+    passages = [text for kind, _, text in rows if kind == "passage"]
+    return BackgroundTexts(questions, passages, [main_script(text) or _LATIN for text in passages])
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,6 @@ from rag.text.tokenizer import name_key
 from rag.vault.markdown import SUFFIXES
 
 _SUGGESTED = 5
-_LONGEST_NAME = 4096  # characters, as in the longest path of a system
 _Named = tuple[str, str, str, list[str], str]  # vault, path, title, aliases, id
 _SHORT_ID = re.compile(r"#?[0-9a-f]{6,36}(?:-[0-9a-f]+)*$")
 
@@ -67,8 +66,6 @@ def find_note(manifest: Manifest, name: str, vaults: list[str] | None = None) ->
 
     :raises NotFoundError: when nothing answers to the name, or several notes do; it suggests.
     """
-    if len(name) > _LONGEST_NAME:
-        raise NotFoundError(f"no note called {brief(name)!r}", hint="No path is as long as that.")
     name = name.encode("utf-8", "replace").decode()  # as the index knows what is not UTF-8
     wanted = name_key(name)
     roots = manifest.vaults()
@@ -92,7 +89,7 @@ def find_note(manifest: Manifest, name: str, vaults: list[str] | None = None) ->
         )
     near = _near(wanted, names)
     raise NotFoundError(
-        f"no note called {name!r}",
+        f"no note called {brief(name)!r}",
         hint=f"{'Name one of these, or look' if near else 'Look'} for its words with `rag search`.",
         suggestions=near,
     )

@@ -31,6 +31,7 @@ from rag.support.files import strange_kind
 from rag.text.bm25 import LEXICAL_VERSION, SparseVector
 from rag.text.tokenizer import spelling_key
 from rag.vault.chunking import CHUNKER_VERSION
+from rag.vault.discovery import Span
 
 if TYPE_CHECKING:
     from rag.config import RAGConfig
@@ -295,8 +296,6 @@ class Manifest(Closing):
         """What the notes have: tags, front matter values, words, and links as they lead now."""
         return CatalogTables(self._db)
 
-    links = catalogue
-
     @cached_property
     def frequencies(self) -> Frequencies:
         """In how many chunks each dimension of the lexical space is."""
@@ -456,48 +455,14 @@ def readable(fingerprint: str) -> bool:
 
 # -- vaults ----------------------------------------------------------------------------
 
-Span = tuple[int, int]  # first and last moment, in nanoseconds since the epoch
-_MINUTE = 60_000_000_000  # nanoseconds
-_FEWEST = 5  # files; fewer may be written by hand
-_MOST_SPANS = 8  # that are remembered of a vault
-_ROUNDED = 1_000  # nanoseconds, by which a time in seconds may be wrong
-
 
 @dataclass(frozen=True)
 class VaultFacts:
-    """The minutes in which the files of a vault were copied (a clone writes all of them within
-    moments, and what their times say is no date of a note), and notices of paths in it that are no
+    """The minutes in which the files of a vault were copied, and notices of paths in it that are no
     notes."""
 
     copied: tuple[Span, ...] = ()
     notices: Mapping[str, str] = field(default_factory=dict)
-
-
-def spans_of_copies(times: Iterable[int], before: Sequence[Span] = ()) -> tuple[Span, ...]:
-    """Return the minutes in which a vault was copied, each by its first and last moment: a minute
-    in which more than half of its files, and at least 5, were last written (`times`, in
-    nanoseconds).
-
-    What was found `before` stays so, though files are edited later; those have times of their own.
-    """
-    ordered = sorted(times)
-    most = max(len(ordered) // 2, _FEWEST - 1)
-    for first, last in zip(ordered, ordered[most:], strict=False):
-        if last - first <= _MINUTE:
-            if _holding(first / 1e9, before):
-                break
-            return (*before, (first, first + _MINUTE))[-_MOST_SPANS:]
-    return tuple(before)
-
-
-def own_time(seconds: float | None, copied: Sequence[Span]) -> float | None:
-    """Return the time of a file, since the epoch; `None` where it is that of a copy, or unknown."""
-    return None if seconds is None or _holding(seconds, copied) else seconds
-
-
-def _holding(seconds: float, spans: Sequence[Span]) -> bool:
-    moment = int(seconds * 1e9)
-    return any(first - _ROUNDED <= moment <= last + _ROUNDED for first, last in spans)
 
 
 _FACTS = "vault "  # before a vault's name: the key of the facts about it

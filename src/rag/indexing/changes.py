@@ -13,16 +13,15 @@ from rag.config import RAGConfig
 from rag.exceptions import IndexingError, IndexUnavailableError
 from rag.index.manifest import (
     Manifest,
-    Span,
     VaultFacts,
     fingerprint,
     published_manifest,
     read_facts,
     record_facts,
-    spans_of_copies,
 )
 from rag.index.snapshots import IndexDirectory
 from rag.vault import NoteFile, Scan, scan_folder
+from rag.vault.discovery import Span, spans_of_copies
 
 _PER_NOTE = 1e-5  # seconds that a note takes at least: to be listed, examined and compared
 

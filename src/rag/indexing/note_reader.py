@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag.config import IndexConfig
-from rag.index.manifest import ChunkKey, NoteRow, Span, own_time
+from rag.index.manifest import ChunkKey, NoteRow
 from rag.support.files import make_owned, open_file
 from rag.text.ngrams import KATAKANA_CHARACTERS, UNSEGMENTED
 from rag.text.token_estimate import count_tokens
 from rag.vault import Chunk, Note, NoteFile, chunk_note, limits, note_id
+from rag.vault.discovery import Span, own_time
 from rag.vault.frontmatter import FrontMatter, property_meta, searchable_fields
 from rag.vault.markdown import RENDERED
 from rag.vault.note import CREATED, MODIFIED, make_note

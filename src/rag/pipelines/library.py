@@ -11,7 +11,7 @@ from haystack import Pipeline
 
 from rag.config import RAGConfig, load_config
 from rag.exceptions import IndexingError, RAGError
-from rag.index.manifest import spans_of_copies
+from rag.index.manifest import DAMAGE
 from rag.index.vault_registry import configured_vaults
 from rag.indexing.changes import preview
 from rag.indexing.note_reader import NoteReader, chunk_meta, cut_note, is_wanted
@@ -19,6 +19,7 @@ from rag.indexing.pipeline import VECTORS
 from rag.indexing.run import IndexRun
 from rag.support.pipeline_parts import component_of
 from rag.vault import Note, note_id, read_note, scan_folder
+from rag.vault.discovery import spans_of_copies
 from rag.vault.frontmatter import split_front_matter
 from rag.vault.note import split_lines
 
@@ -193,19 +194,22 @@ def _index(
     with IndexRun(config, directory, pipeline) as run:
         name = ""
         try:
-            for name, root in vaults.items():
-                results[name] = IndexingResult(0, 0, 0)
-                report = run.index_vault(name, root)
-                errors = [f"{path}: {why}" for path, why in report.failed.items()]
-                errors += [report.problem] if report.problem else []
-                written = report.added + report.changed
-                results[name] = IndexingResult(report.total, written, report.chunks_written, errors)
-            run.publish()
-            if models := getattr(component_of(pipeline, VECTORS), "config", None):
-                from rag.indexing.chunk_embedding import embed_chunks
+            with run.directory.disk_in_view():
+                for name, root in vaults.items():
+                    results[name] = IndexingResult(0, 0, 0)
+                    report = run.index_vault(name, root)
+                    errors = [f"{path}: {why}" for path, why in report.failed.items()]
+                    errors += [report.problem] if report.problem else []
+                    written = report.added + report.changed
+                    results[name] = IndexingResult(
+                        report.total, written, report.chunks_written, errors
+                    )
+                run.publish()
+                if models := getattr(component_of(pipeline, VECTORS), "config", None):
+                    from rag.indexing.chunk_embedding import embed_chunks
 
-                embed_chunks(run, models=models)
-        except RAGError as error:
+                    embed_chunks(run, models=models)
+        except (RAGError, *DAMAGE) as error:
             # The next run completes what this one began.
             for result in results.values():
                 result.errors.append(str(error))

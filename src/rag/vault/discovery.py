@@ -9,7 +9,7 @@ import re
 import stat
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from math import prod
@@ -366,3 +366,39 @@ class _ObsidianRules:
                 return ""
         self._report(_APP, f"{_FILTERS}: {why}: {text[:100]}")
         return ""
+
+
+# -- copied vaults: a clone writes all files within moments; their times are no dates --------------
+
+Span = tuple[int, int]  # first and last moment, in nanoseconds since the epoch
+_MINUTE = 60_000_000_000  # nanoseconds
+_FEWEST = 5  # files; fewer may be written by hand
+_MOST_SPANS = 8  # that are remembered of a vault
+_ROUNDED = 1_000  # nanoseconds, by which a time in seconds may be wrong
+
+
+def spans_of_copies(times: Iterable[int], before: Sequence[Span] = ()) -> tuple[Span, ...]:
+    """Return the minutes in which a vault was copied, each by its first and last moment: a minute
+    in which more than half of its files, and at least 5, were last written (`times`, in
+    nanoseconds).
+
+    What was found `before` stays so, though files are edited later; those have times of their own.
+    """
+    ordered = sorted(times)
+    most = max(len(ordered) // 2, _FEWEST - 1)
+    for first, last in zip(ordered, ordered[most:], strict=False):
+        if last - first <= _MINUTE:
+            if _holding(first / 1e9, before):
+                break
+            return (*before, (first, first + _MINUTE))[-_MOST_SPANS:]
+    return tuple(before)
+
+
+def own_time(seconds: float | None, copied: Sequence[Span]) -> float | None:
+    """Return the time of a file, since the epoch; `None` where it is that of a copy, or unknown."""
+    return None if seconds is None or _holding(seconds, copied) else seconds
+
+
+def _holding(seconds: float, spans: Sequence[Span]) -> bool:
+    moment = int(seconds * 1e9)
+    return any(first - _ROUNDED <= moment <= last + _ROUNDED for first, last in spans)

@@ -118,7 +118,7 @@ def get_note(
     with open_index(config) as manifest:
         check_vaults(config, vaults, manifest.vaults())
         named = find_named(manifest, name, vaults, folder)
-        backlinks = manifest.links.links_to(named.note.row)
+        backlinks = manifest.catalogue.links_to(named.note.row)
     return _read(config, named, backlinks, limits or Limits())
 
 
@@ -152,7 +152,7 @@ def get_notes(
                     unknown.append(_unknown(name, error))
             for named in notes:
                 row = named.note.row
-                parts[row.id, named.heading, named.span] = named, manifest.links.links_to(row)
+                parts[row.id, named.heading, named.span] = named, manifest.catalogue.links_to(row)
     read = []
     for named, links in parts.values():
         try:
@@ -305,9 +305,9 @@ def walk_links(
             reached: dict[str, NamedNote] = {}
             for place in level:
                 ends = list[tuple[str, Link, NamedNote | None]]()
-                for link in manifest.links.links_from(place.vault, place.path):
+                for link in manifest.catalogue.links_from(place.vault, place.path):
                     ends.append((OUT, link, link.notes[0] if link.is_clear else None))
-                ends += [(IN, link, link.source) for link in manifest.links.links_to(place)]
+                ends += [(IN, link, link.source) for link in manifest.catalogue.links_to(place)]
                 for way, link, other in (end for end in ends if direction in (BOTH, end[0])):
                     if other is None or other.id not in seen:
                         steps.append(Step(away, way, link))
