@@ -14,6 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from property_examples import examples
+from rag.app.requests import SyncRequest
+from rag.app.sync import sync
 from rag.config import IndexConfig, RAGConfig
 from rag.exceptions import IndexingError, LockedError
 from rag.index.manifest import Manifest
@@ -264,13 +266,13 @@ class TestRebuilds:
         assert points(config) == before
 
     def test_what_the_engine_fails_at_while_it_writes_rebuilds_and_says_so(
-        self, both, refresh, config, points, clean, monkeypatch
+        self, both, config, points, clean, monkeypatch
     ):
         monkeypatch.setattr(IndexDirectory, "damage", lambda self: [])
         for file in config.index_dir.glob(f"gen-*/{SHARD}/segments/*/payload_index/config.json"):
             file.write_text("no JSON")
         (both["work"] / "new.md").write_text("new")
-        report = refresh(**both)
+        report = sync(config, SyncRequest(folders=[*both.values()], embed=False)).run
         assert ["rebuilt" in notice for notice in report.notices] == [True]
         assert points(config) == clean(**both)
 

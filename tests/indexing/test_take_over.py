@@ -67,7 +67,7 @@ def break_off(config: RAGConfig, folder: Path) -> None:
     run = IndexRun(config, open_directory(config))
     run.__enter__()
     run.index_vault("work", folder)
-    run.__exit__()
+    run.__exit__(None, None, None)
 
 
 def edit(folder: Path, age: Any) -> None:

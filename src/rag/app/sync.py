@@ -158,6 +158,8 @@ def copy_index(
 
 
 def _index_vaults(run: IndexRun, request: SyncRequest, show_progress: ShowProgress) -> None:
+    from rag.indexing.run import REPORTED
+
     config, notices = run.config, run.report.notices
     registry = Registry.load(config)
     named = registry.identify_all(config, request.folders, request.name)
@@ -187,15 +189,26 @@ def _index_vaults(run: IndexRun, request: SyncRequest, show_progress: ShowProgre
         for inner, outer in (overlaps(all_vaults) if named else ())
         if inner in named or outer in named
     ]
-    for vault, root in wanted.items():
-        with show_progress(vault, "notes") as progress:
-            run.index_vault(vault, root, request.prune, progress)
+    try:
+        _bring_up_to_date(run, wanted, request, show_progress)
+    except REPORTED as error:
+        run.rebuild_after(error)
+        _bring_up_to_date(run, wanted, request, show_progress)
     for vault, root in wanted.items() if request.prune else ():
         if not root.is_dir():
             registry.remove(config, vault)
             registry.save()
             run.remove_vault(vault)
             notices.append(f"vault {vault!r} is gone, and forgotten")
+    run.publish()
+
+
+def _bring_up_to_date(
+    run: IndexRun, vaults: Mapping[str, Path], request: SyncRequest, show_progress: ShowProgress
+) -> None:
+    for vault, root in vaults.items():
+        with show_progress(vault, "notes") as progress:
+            run.index_vault(vault, root, request.prune, progress)
     run.publish()
 
 

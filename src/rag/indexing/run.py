@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
-from functools import wraps
 from itertools import chain, groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from rag.config import RAGConfig
 from rag.exceptions import IndexingError, IndexUnavailableError
@@ -50,32 +49,12 @@ if TYPE_CHECKING:
     from rag.stores.base.document_store import BaseDocumentStore
 
 T = TypeVar("T")
-P = ParamSpec("P")
 ReadAgain = tuple[ReadNote, NoteRow | None]  # a note as it is, and as it was
 WriteChunks = Callable[[Sequence[NoteChunk]], list[str]]
 
 _BATCH_CHUNKS = 1000
 MANY = 1_000_000  # bytes of new notes, which are written as segments
-_DAMAGE = (IndexUnavailableError, *DAMAGE)  # what the engine and SQLite report
-
-
-def _mended(step: Callable[Concatenate[IndexRun, P], T]) -> Callable[Concatenate[IndexRun, P], T]:
-    """Have a step of a run make the index anew, and be taken once more, where the engine or SQLite
-    fails on what is there: once, and not on a server, nor of a full disk."""
-
-    @wraps(step)
-    def attempt(run: IndexRun, /, *arguments: P.args, **named: P.kwargs) -> T:
-        with run.directory.disk_in_view():
-            try:
-                return step(run, *arguments, **named)
-            except _DAMAGE as error:
-                if run.must_go_on or is_of_full_disk(error, run.directory.path):
-                    raise
-                run.must_go_on = True
-                run.rebuild(str(error))
-                return step(run, *arguments, **named)
-
-    return attempt
+REPORTED = (IndexUnavailableError, *DAMAGE)  # what the engine and SQLite raise on damage
 
 
 class IndexRun:
@@ -111,16 +90,17 @@ class IndexRun:
     # -- opening and closing -----------------------------------------------------------
 
     def __enter__(self) -> Self:
-        with self.directory.disk_in_view():
-            self._open(self._rebuild, self._wait)
+        self._open(self._rebuild, self._wait)
         return self
 
-    def __exit__(self, *_: object) -> None:
-        """Release everything; what was written stays."""
+    def __exit__(self, *error: Any) -> None:
+        """Release everything; what was written stays.
+
+        :raises DiskFullError: in the place of what failed for lack of room.
+        """
         if self.is_open:
             self.is_open = False
-            with self.directory.disk_in_view():
-                self._resources.close()
+            self._resources.__exit__(*error)
 
     def _open(self, rebuild: bool, wait: bool, brief: bool = False) -> None:
         """Take the lock and read the manifest."""
@@ -132,9 +112,9 @@ class IndexRun:
         self._settled: set[str] = set()  # vaults that the staging index holds as they are now
         self._vectors: VectorCache | None = None
         self._without_vector = 0  # chunks written without an embedding
-        self.must_go_on = self._is_on_server  # whether it cannot begin anew
         with ExitStack() as stack:
             stack.enter_context(self.directory.writing(wait, brief))
+            stack.enter_context(self.directory.disk_in_view())
             stack.callback(lambda: self.manifest.close())
             self._open_manifest(rebuild)
             self.directory.sweep()  # after runs and searches that were killed
@@ -150,7 +130,7 @@ class IndexRun:
             yield
             return
         self.publish()  # or it would be lost
-        self.__exit__()
+        self.__exit__(None, None, None)
         yield
         self._open(rebuild=False, wait=True, brief=True)
         self.prepare()
@@ -171,13 +151,20 @@ class IndexRun:
                 why = "the settings or the program changed how notes are indexed"
             elif damaged := self.directory.damage():
                 why = f"the index was damaged ({damaged[0]})"
-        except _DAMAGE as error:
+        except REPORTED as error:
             if is_of_full_disk(error, self.directory.path):
                 raise
             is_ours = isinstance(error, IndexUnavailableError)
             why = str(error) if is_ours else f"the index is damaged ({error})"
         if why:
             self.rebuild(why)
+
+    def rebuild_after(self, error: Exception) -> None:
+        """Make the index anew after the engine or SQLite failed on what is there; raise the error
+        again on a server, and of a full disk."""
+        if self._is_on_server or is_of_full_disk(error, self.directory.path):
+            raise error
+        self.rebuild(str(error))
 
     def rebuild(self, why: str) -> None:
         """Leave what is there, and make the index anew."""
@@ -201,7 +188,7 @@ class IndexRun:
     def _published(self, read: Callable[[Manifest], T]) -> T:
         """Return what is read of the manifest that readers see; of an empty one where there is none
         or it is damaged."""
-        with suppress(*_DAMAGE, ValueError), published_manifest(self.directory) as manifest:
+        with suppress(*REPORTED, ValueError), published_manifest(self.directory) as manifest:
             return read(manifest)
         return read(Manifest.empty())
 
@@ -247,14 +234,10 @@ class IndexRun:
 
     # -- one vault ---------------------------------------------------------------------
 
-    @_mended
     def index_vault(
         self, vault: str, root: Path, prune: bool = False, progress: Progress | None = None
     ) -> VaultReport:
-        """Bring one vault up to date in the staging index.
-
-        :raises DiskFullError: when its disk has no room for it.
-        """
+        """Bring one vault up to date in the staging index."""
         changes = find_changes(self.manifest, vault, root, self.config, prune)
         self.directory.notes_size += sum(file.size for file in (*changes.added, *changes.changed))
         if changes or self._is_on_server:
@@ -280,7 +263,6 @@ class IndexRun:
             self.manifest.drop_vault(vault)
         return report
 
-    @_mended
     def read_again(self, rows: Iterable[NoteRow]) -> None:
         """Read files again that the index holds, and whose scanned pages were read."""
         for vault, some in groupby(rows, key=lambda row: row.vault):
@@ -291,15 +273,14 @@ class IndexRun:
 
     def remove_vault(self, vault: str) -> int:
         """Take a vault's notes out of the index and return how many there were."""
-        with self.directory.disk_in_view():
-            self._requested.pop(vault, None)
-            self._settled.add(vault)
-            paths = list(self.manifest.stats(vault))
-            if paths:
-                self.prepare()
-                self._delete(Changes(vault, "", deleted=paths), VaultReport(vault))
-            self.manifest.drop_vault(vault)
-            return len(paths)
+        self._requested.pop(vault, None)
+        self._settled.add(vault)
+        paths = list(self.manifest.stats(vault))
+        if paths:
+            self.prepare()
+            self._delete(Changes(vault, "", deleted=paths), VaultReport(vault))
+        self.manifest.drop_vault(vault)
+        return len(paths)
 
     def _write(self, changes: Changes, report: VaultReport, progress: Progress) -> None:
         with ExitStack() as stack:
@@ -441,7 +422,6 @@ class IndexRun:
             return False
         return not self._is_on_server or (self._is_prepared and self.store.is_shared)
 
-    @_mended
     def publish(self) -> None:
         """Make what was written the snapshot that readers see, unless it is already."""
         if not self._is_published:
