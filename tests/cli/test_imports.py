@@ -22,7 +22,7 @@ FILES = f"{CONFIG} platformdirs"
 MANIFEST = f"{FILES} closing disk_space month_names unicode_forms index vault Stemmer"
 ENGINE = f"{MANIFEST} lazy_imports clients stores haystack qdrant_edge"
 SEARCH = f"{ENGINE} search query indexing pipeline_parts vector_digest"
-ANSWER = "answers qa context plugins"
+ANSWER = "answers qa context"
 # A command -> what it loads besides `ALWAYS`. A new name here costs every user its import at each
 # run: is it needed for what was asked?
 APP = "app json_reports"
@@ -38,11 +38,11 @@ TABLE = {
     "related Backups": f"{MANIFEST} lazy_imports {APP} stores haystack qdrant_edge search query"
     " clients indexing vector_digest",
     "ask backups": f"{SEARCH} {ANSWER} {APP} runtime_folder",
-    "plan backups": f"{ENGINE} {APP} indexing pipeline_parts plugins query rapidfuzz search"
+    "plan backups": f"{ENGINE} {APP} indexing pipeline_parts query rapidfuzz search"
     " vector_digest",
-    "transform backups": f"{ENGINE} {APP} pipeline_parts plugins query rapidfuzz search"
+    "transform backups": f"{ENGINE} {APP} pipeline_parts query rapidfuzz search"
     " vector_digest",
-    "audit": f"{MANIFEST} {APP} clients haystack lazy_imports plugins query rapidfuzz"
+    "audit": f"{MANIFEST} {APP} clients haystack lazy_imports query rapidfuzz"
     " search stores vector_digest",
     "chat -q": f"{SEARCH} {ANSWER} {APP}",
     "chat --list": f"{FILES} {APP} closing qa context query lazy_imports"

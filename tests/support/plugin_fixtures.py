@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from rag.support import plugins
+from rag.query import plugins
 
 Install = Callable[..., None]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from rag.exceptions import ConfigError, RAGError
-from rag.support.plugins import (
+from rag.query.plugins import (
     CLASSIFIERS,
     TRANSFORMERS,
     canonical,

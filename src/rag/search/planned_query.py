@@ -23,6 +23,7 @@ from rag.query.planner.plan import (
     WindowName,
 )
 from rag.query.planner.query_text import without_unwanted
+from rag.query.plugins import canonical, unknown_name
 from rag.query.registry import classifier_names
 from rag.query.router import ROUTERS, IntentRouter
 from rag.query.syntax import parse_query
@@ -30,7 +31,6 @@ from rag.search.filters import plain_tags
 from rag.search.query import HYDE, Variants, shown, weighed
 from rag.search.results import MEANING, QueryFilters, SearchedVariant
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.support.plugins import canonical, unknown_name
 from rag.support.unicode_forms import with_few_marks
 from rag.text.messages import brief, without_halves
 from rag.text.tokenizer import has_words, normalize

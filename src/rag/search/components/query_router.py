@@ -16,6 +16,7 @@ from rag.index.embedding_space import maker, read_embedded
 from rag.index.vault_registry import unknown_vault
 from rag.query.classifiers import EmbeddingClassifier, KeywordClassifier, cosine_similarity
 from rag.query.models import QueryBundle
+from rag.query.plugins import canonical, unknown_name
 from rag.query.registry import classifier_names, create_classifier
 from rag.search.components import SearchComponent
 from rag.search.components.query_expander import configured_transforms
@@ -23,7 +24,6 @@ from rag.search.filters import all_of, build_qdrant_filters
 from rag.search.query import Query
 from rag.search.results import QueryFilters
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.support.plugins import canonical, unknown_name
 
 KEYWORD, EMBEDDING = "keyword", "embedding"
 EXAMPLES = "routes.sqlite3"  # beside the index: vectors of the rules' examples
