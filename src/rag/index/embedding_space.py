@@ -164,21 +164,6 @@ def record_embedded(manifest: Manifest, embedded: Embedded) -> None:
     manifest.set(**{_KEY: json.dumps(facts.pop("space") | facts, ensure_ascii=False)})
 
 
-def may_lack_embeddings(
-    manifest: Manifest, provider: EmbeddingProvider, reembed: bool = False
-) -> bool:
-    """Return, without reading the store or a server, whether there may be anything to embed."""
-    embedded = read_embedded(manifest)
-    return bool(
-        reembed
-        or embedded is None
-        or not embedded.is_complete
-        or embedded.space.version != TEXT_VERSION
-        # The second look is slow to import; most names are spelt as they were.
-        or (embedded.space.model != provider.model and not embedded.space.is_configured(provider))
-    )
-
-
 def other_model(space: Space, provider: EmbeddingProvider) -> IndexUnavailableError:
     """Say that the index's embeddings cannot be used, and what to do."""
     same = provider.is_model(space.model)

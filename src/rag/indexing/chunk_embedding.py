@@ -18,6 +18,7 @@ from rag.clients.factory import embedding_provider, resolved
 from rag.clients.protocols import EmbeddingProvider
 from rag.exceptions import ConnectionError, StoreConnectionError
 from rag.index.embedding_space import (
+    TEXT_VERSION,
     VECTORS,
     Background,
     Space,
@@ -25,7 +26,6 @@ from rag.index.embedding_space import (
     background_texts,
     lacks_background,
     maker,
-    may_lack_embeddings,
     other_model,
     read_embedded,
     record_background,
@@ -212,8 +212,15 @@ def embed_chunks(
     embedded = read_embedded(run.manifest)
     models = resolved(models or run.config, "" if reembed else maker(embedded))
     provider = embedding_provider(models)
-    lacks_texts = embedded and lacks_background(run.manifest, embedded.space, embedded.embedded)
-    if not (lacks_texts or may_lack_embeddings(run.manifest, provider, reembed)):
+    is_done = (
+        embedded is not None
+        and embedded.is_complete
+        and embedded.space.version == TEXT_VERSION
+        # The second look is slow to import; most names are spelt as they were.
+        and (embedded.space.model == provider.model or embedded.space.is_configured(provider))
+        and not lacks_background(run.manifest, embedded.space, embedded.embedded)
+    )
+    if is_done and not reembed:
         return
     provider.check_listening()
     with (
