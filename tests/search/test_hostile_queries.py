@@ -86,7 +86,7 @@ def test_no_mixture_fails_and_equal_ones_find_the_same(opened, pieces, joint, ti
 
 
 def test_beginnings_stand_for_so_many_words_together(opened, monkeypatch):
-    monkeypatch.setattr("rag.search.understanding.query_conditions.MOST_WORDS", 2)
+    monkeypatch.setattr("rag.search.conditions.MOST_WORDS", 2)
     store, _, _ = opened
     understood = understand(store, "no* re* ch*")
     assert understood.also == ["note", "restore"]

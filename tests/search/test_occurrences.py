@@ -3,9 +3,9 @@
 import pytest
 
 from rag.pipelines import create_search_pipeline, search
+from rag.search import conditions as occurrences
 from rag.search.components.query_analyzer import understand
-from rag.search.understanding import phrases as occurrences
-from rag.search.understanding.phrases import Occurrences
+from rag.search.conditions import Occurrences
 from rag.stores import get_document_store
 
 NOTES = {

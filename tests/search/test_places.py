@@ -14,7 +14,7 @@ from pathspec import PathSpec
 from property_examples import examples
 from rag.exceptions import QueryError
 from rag.index.manifest import ChunkKey, Manifest, NoteRow
-from rag.search.understanding.query_conditions import Places
+from rag.search.conditions import Places
 
 FILES = ["a.md", "ab/a.md", "ab/bb.md", "a/b/ab/b.a", "b/a/ba/aab", "ba", "a/a/a/a", "b/aaab.md"]
 
@@ -64,7 +64,7 @@ ENDLESS = """
 from rag.exceptions import QueryError
 from rag.index.manifest import Manifest
 from rag.index.manifest import ChunkKey, NoteRow
-from rag.search.understanding.query_conditions import Places
+from rag.search.conditions import Places
 
 def row(path):
     chunk = ChunkKey("0f9c0d7a-55d1-5c0b-9c0e-6c1f5b7b2d11", bytes(16))

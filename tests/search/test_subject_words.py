@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag.search.understanding.phrases import SpokenText, notes_holding, subject_words
+from rag.search.conditions import SpokenText, notes_holding, subject_words
 from rag.stores import get_document_store
 from tables import rows
 

@@ -165,7 +165,7 @@ def unmatched(
     from rag.query.syntax import parse_query
     from rag.query.values import is_comparison, value_test
     from rag.search.components.query_analyzer import known_properties
-    from rag.search.understanding.query_conditions import Places
+    from rag.search.conditions import Places
 
     named = {name.words for name in intent.plan.out_of_scope} if intent else {}
     yield from _near_tags([tag for tag in tags if tag not in named], state)

@@ -25,12 +25,12 @@ from rag.query.note_questions import Asked, NoteQuestion, alternatives, subject_
 from rag.query.syntax import condition_spans, parse_query
 from rag.search.components.note_ranker import FIRST, first_chunks
 from rag.search.components.query_analyzer import understand
+from rag.search.conditions import SpokenText, SubjectWord, notes_holding, subject_words
 from rag.search.filters import Filter, all_of, day, one_of, plain_tags
 from rag.search.matching_line import matching_line
 from rag.search.query import CHUNKS_PER_NOTE, Hit, Query
 from rag.search.results import QueryFilters, SearchResult
 from rag.search.run import to_result
-from rag.search.understanding.phrases import SpokenText, SubjectWord, notes_holding, subject_words
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.points import Candidate
 from rag.support.month_names import DAY_OF, MONTH, MONTHS, YEAR_OF, month_number

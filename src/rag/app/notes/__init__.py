@@ -437,7 +437,7 @@ def notes_like(manifest: Manifest, name: str, vaults: Sequence[str] | None = Non
     """
     if not {"*", "?"} & {*name}:
         return []
-    from rag.search.understanding.query_conditions import Places
+    from rag.search.conditions import Places
 
     try:
         matched = {*Places(manifest).at_paths([name, *(name + suffix for suffix in SUFFIXES)])}

@@ -160,14 +160,14 @@ def understand(
     notices, matched = [*parsed.beyond], list[str]()
     beginning: list[str] = []
     if parsed.prefixes:
-        from rag.search.understanding.query_conditions import words_beginning
+        from rag.search.conditions import words_beginning
 
         beginning = words_beginning(manifest, parsed.prefixes, notices)
     spoken = " ".join([parsed.text, *parsed.phrases, *parsed.excluded])
     dimensions = encode_query(spoken, beginning).indices
     combined: Filter | None = None
     if parsed.has_conditions or filters not in (None, QueryFilters()):
-        from rag.search.understanding.query_conditions import (
+        from rag.search.conditions import (
             find_conditions,  # plain queries do without it
         )
 
