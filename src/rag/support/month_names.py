@@ -27,10 +27,10 @@ _NUMBERS = {
     for name in names.split()
     for form in (name, _MARKS.sub("", unicodedata.normalize("NFD", name)))
 }
-_ENGLISH = rf"{'|'.join(f'{name[:3]}(?:{name[3:]})?' for name in MONTHS)}|sept"
+ENGLISH_MONTH = rf"{'|'.join(f'{name[:3]}(?:{name[3:]})?' for name in MONTHS)}|sept"
 FOREIGN_MONTH = rf"(?:{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})(?!\w)"
 # A pattern of them all, of a text in normal form; a letter may not follow.
-MONTH = rf"(?:{FOREIGN_MONTH}|(?:{_ENGLISH})(?![a-z]))"
+MONTH = rf"(?:{FOREIGN_MONTH}|(?:{ENGLISH_MONTH})(?![a-z]))"
 # What may stand between the number of a day and the name of its month (`1º` is `1o` in normal
 # form), and between that and a year.
 DAY_OF = r"(?:st|nd|rd|th|er|[.o])?(?: (?:of|de|di))? "

@@ -591,13 +591,14 @@ def _read_time(
     normalized: NormalizedQuery, today: date, meant: TimeWindow | None
 ) -> tuple[TimeWindow, str]:
     """Return the window that a query asks for, and the words of one that nobody knows."""
-    if time := find_time(normalized.open, today):
-        window = time.window
-    elif time := find_slot(normalized.open, today):
-        if meant is None:
-            return TimeWindow(), normalized.words(*time.words)
-        window = meant.model_copy(update={"field": "modified"} if time.edited else {})
-    else:
+    time = find_time(normalized.open, today) or find_slot(normalized.open, today)
+    if time is None:
         return TimeWindow(), ""
+    window, told = time.window, {"text": normalized.words(*time.words)}
+    if window.is_open:
+        if meant is None:
+            return TimeWindow(), told["text"]
+        told |= {"field": "modified"} if window.field == "modified" else {}
+        window = meant
     normalized.take(time.start, time.end)
-    return window.model_copy(update={"text": normalized.words(*time.words)}), ""
+    return window.model_copy(update=told), ""

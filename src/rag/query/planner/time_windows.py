@@ -15,8 +15,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
-from functools import cache
 from itertools import chain
+from string import ascii_lowercase
 from typing import NamedTuple
 
 from rag.query.planner.plan import TimeWindow, window_name
@@ -41,6 +41,7 @@ from rag.query.planner.words import (
     E,
 )
 from rag.query.values import NAMED, DateRange, calendar_range, days_ago, month_start, shifted
+from rag.support.month_names import month_number
 
 _EDITS = "modified|updated|edited|changed|revised|touched"
 _EDIT = "modify|update|edit|change|revise|touch"
@@ -130,14 +131,12 @@ class FoundTime(NamedTuple):
     """From where to where a text speaks of a time, with the words that lead to it, and the window.
 
     :ivar words: from where to where it is named.
-    :ivar edited: whether notes changed then.
     """
 
     start: int
     end: int
     window: TimeWindow
     words: tuple[int, int]
-    edited: bool = False
 
 
 class _Context(NamedTuple):
@@ -196,8 +195,8 @@ def find_slot(text: str, today: date) -> FoundTime | None:
         at = lead.start() if lead else first
         around = _around(text, TimeMention("vague", start=at, end=last))
         if not negation(text, around.start, around.end):
-            words = first, last
-            return FoundTime(around.start, around.end, TimeWindow(), words, around.edited)
+            window = TimeWindow(field="modified" if around.edited else "created")
+            return FoundTime(around.start, around.end, window, (first, last))
     return None
 
 
@@ -227,7 +226,7 @@ def _turned(text: str, time: FoundTime, today: date) -> FoundTime | None:
         days = (None, first - timedelta(1)) if first else ((last or today) + timedelta(1), None)
     except OverflowError:
         return None
-    return _found(turned.start, turned.end, days, time.edited, today)
+    return _found(turned.start, turned.end, days, time.window.field == "modified", today)
 
 
 def _found(
@@ -239,7 +238,7 @@ def _found(
         last=days[1],
         field="modified" if edited else "created",
     )
-    return FoundTime(start, end, window, (start, end), edited)
+    return FoundTime(start, end, window, (start, end))
 
 
 def _around(text: str, mention: TimeMention) -> _Context:
@@ -365,7 +364,6 @@ def _alone(read: _Text, mention: TimeMention, around: _Context) -> FoundTime | N
 EARLIEST = 1990  # no note is older; what speaks of such a year has it for its subject
 RECENT = 30  # days
 _KANJI_DAYS = "月火水木金土日"
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _SEASONS |= {"春": 3, "夏": 6, "秋": 9, "冬": 12}
 
@@ -394,13 +392,14 @@ class TimeMention(NamedTuple):
 
 _Groups = dict[str, str]  # those of a match that hold something; the whole match is `all`
 _Reader = Callable[[_Groups, date], TimeMention]
-_READERS: list[tuple[str, _Reader]] = []  # of each pattern; of two at one place the first counts
+# Of two that match at one place the first counts.
+_READERS: list[tuple[re.Pattern[str], _Reader]] = []
 
 
 def _reads(*patterns: str) -> Callable[[_Reader], _Reader]:
 
     def register(read: _Reader) -> _Reader:
-        _READERS.extend((pattern, read) for pattern in patterns)
+        _READERS.extend((re.compile(pattern), read) for pattern in patterns)
         return read
 
     return register
@@ -429,10 +428,6 @@ def _number(text: str) -> int:
 def _unit(text: str) -> str:
     units = {"日": "day", "週": "week", "年": "year"}
     return "month" if text.endswith("月") else units.get(text, text.rstrip("s"))
-
-
-def _one_day(day: date) -> DateRange:
-    return DateRange(day, day)
 
 
 _S = " {1,9}"
@@ -491,7 +486,7 @@ def _age(groups: _Groups, today: date) -> TimeMention:
     exact = days_ago(today, _number(groups["n"]), _unit(groups["unit"])).first
     if "within" in groups:
         return TimeMention("age", DateRange(exact, today))
-    return TimeMention("age", _one_day(exact), exact)
+    return TimeMention("age", DateRange(exact, exact), exact)
 
 
 @_reads(
@@ -503,7 +498,8 @@ def _age(groups: _Groups, today: date) -> TimeMention:
 def _week_day(groups: _Groups, today: date) -> TimeMention:
     if "week" in groups:
         monday = shifted(today, *NAMED[groups["week"]]).first
-        return TimeMention("sure", _one_day(monday + timedelta(_KANJI_DAYS.index(groups["day"]))))
+        day = monday + timedelta(_KANJI_DAYS.index(groups["day"]))
+        return TimeMention("sure", DateRange(day, day))
     name, relation = groups["day"], groups.get("relation")
     index = WEEKDAYS.index(name) if name in WEEKDAYS else _KANJI_DAYS.index(name)
     back = today.weekday() - index
@@ -511,7 +507,8 @@ def _week_day(groups: _Groups, today: date) -> TimeMention:
         back %= 7
     if relation in ("last", "past"):
         back = back or 7
-    return TimeMention("sure" if relation else "day", _one_day(today - timedelta(back)))
+    day = today - timedelta(back)
+    return TimeMention("sure" if relation else "day", DateRange(day, day))
 
 
 @_reads(
@@ -550,7 +547,7 @@ def _date(groups: _Groups, today: date) -> TimeMention:
     """Read 3rd of May 2024, May 3–5, last May, 去年の8月, 5月3日〜5日; without a year the latest
     that has begun is meant."""
     text, relation = groups["m"], groups.get("relation", "")
-    month = _MONTHS.index(text[:3]) + 1 if text[:3] in _MONTHS else _number(text)
+    month = month_number(text) if text[0] in ascii_lowercase else _number(text)
     day = _number(groups["d"]) if "d" in groups else None
     year = int(groups["y"]) if "y" in groups else None
     if relation in NAMED:
@@ -658,27 +655,20 @@ def _year(groups: _Groups, today: date) -> TimeMention:
     return TimeMention("year", _days_of(int(groups["y"])))
 
 
-@cache
-def _patterns() -> list[tuple[re.Pattern[str], _Reader]]:
-    return [(re.compile(pattern), read) for pattern, read in _READERS]
-
-
 def find_mentions(text: str, today: date) -> Iterator[TimeMention]:
     """Yield what names a time in a text in lower case, in order."""
-    ahead = [(pattern.search(text), pattern, read) for pattern, read in _patterns()]
-    while matches := [(match, pattern, read) for match, pattern, read in ahead if match]:
-        first, _, read = min(matches, key=lambda ahead: ahead[0].start())
-        groups = {name: words for name, words in first.groupdict().items() if words is not None}
+    every = ((match, read) for pattern, read in _READERS for match in pattern.finditer(text))
+    end = 0
+    for match, read in sorted(every, key=lambda found: found[0].start()):
+        if match.start() < end:
+            continue
+        end = match.end()
+        groups = {name: words for name, words in match.groupdict().items() if words is not None}
         try:
-            time = read({**groups, "all": first[0]}, today)
+            time = read({**groups, "all": match[0]}, today)
         except (ValueError, OverflowError):
-            time = None
-        if time and (time.days or time.strength == "future"):
+            continue
+        if time.days or time.strength == "future":
             is_ahead = time.days and (time.days.first > today or time.days.last.year < EARLIEST)
             strength = "future" if is_ahead else time.strength
-            yield time._replace(strength=strength, start=first.start(), end=first.end())
-        end = first.end()
-        ahead = [
-            (match if match.start() >= end else pattern.search(text, end), pattern, reader)
-            for match, pattern, reader in matches
-        ]
+            yield time._replace(strength=strength, start=match.start(), end=end)

@@ -11,6 +11,8 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from rag.support.month_names import ENGLISH_MONTH, MONTHS
+
 EXAMINED = 4000  # characters; what a longer query says after them filters nothing
 
 B, E = "(?<![a-z0-9_])", "(?![a-z0-9_])"  # where a Latin word begins and ends
@@ -32,13 +34,8 @@ JA_COUNT = rf"(?:\d{{1,3}}|[{KANJI[1:]}十]{{1,3}}|数)"
 UNIT = "(?:days?|weeks?|months?|years?)"
 JA_UNIT = "(?:日|週|[かカヵケヶ箇]月|年)"
 
-MONTH = (
-    "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
-    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
-)
-FULL_MONTH = (
-    "(?:january|february|march|april|may|june|july|august|september|october|november|december)"
-)
+MONTH = rf"(?:{ENGLISH_MONTH})\.?"
+FULL_MONTH = f"(?:{'|'.join(MONTHS)})"
 _WEEKDAY_NAMES = "monday tuesday wednesday thursday friday saturday sunday"
 WEEKDAYS = _WEEKDAY_NAMES.split()
 WEEKDAY = f"(?:{'|'.join(WEEKDAYS)})"
@@ -78,7 +75,7 @@ _ENGLISH = (
     " years spring summer autumn fall winter q1 q2 q3 q4 christmas easter thanksgiving halloween"
     " holidays mid except excluding"
 )
-_WORDS = frozenset((*_ENGLISH.split(), *WEEKDAYS, *FULL_MONTH[3:-1].split("|")))
+_WORDS = frozenset((*_ENGLISH.split(), *WEEKDAYS, *MONTHS))
 _MARKS = (
     "#|\"|“|„| '|‘|「|『|タグ|保管庫|ボルト|ヴォルト|notes by |note by |memos by |memo by "
     "|entries by |entry by |written by |the other day|new year|a while|some time|but not"
