@@ -19,7 +19,6 @@ from functools import partial
 from typing import Any
 
 from rag.config import PlannerConfig
-from rag.exceptions import RAGError
 from rag.query.llm import LiveAsker, Trace, hypothesis, same_text
 from rag.query.models import QueryBundle, as_bundle
 from rag.query.planner.names import Catalogue, Resolver
@@ -87,13 +86,7 @@ class MetadataTransformer:
         resolver = Resolver(catalogue, config.aliases)
         near = partial(near_tags, resolver, config.neighbours)
         plan = FullTransformationResult(query=without_halves(bundle.query_str))
-        try:
-            failed = self._read(plan, resolver, today, full)
-        except RAGError:
-            raise
-        except Exception as error:  # better a search without filters than none
-            plan.text, plan.confidence, failed = plan.query, 0.0, True
-            plan.fallbacks.append(brief(f"metadata: the rules failed: {error or type(error)}"))
+        failed = self._read(plan, resolver, today, full)
         plan = allow(merge_flags(plan, flags), resolver, flags)
         plan = in_time_window(plan, config.time_window, today)
         required = [*flags.tags, *flags.all_tags]
@@ -134,11 +127,10 @@ class MetadataTransformer:
         understood, unknown = len(read.found) + is_timed, len(read.open) + bool(read.time_slot)
         plan.confidence = round(understood / (understood + unknown), 2) if unknown else 1.0
         if config.extractor == "model" or (full and config.extractor == "auto"):
-            from rag.query.planner.llm_planner import (  # most queries do without a model
-                QueryTransformerFactory,
-            )
+            # Most queries do without a model.
+            from rag.query.planner.llm_planner import QueryTransformer
 
-            answer = QueryTransformerFactory.create_from_config(config).transform(
+            answer = QueryTransformer(config=config).transform(
                 plan.query,
                 resolver.catalogue,
                 open_slots=read.open,

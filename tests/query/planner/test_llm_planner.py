@@ -48,7 +48,8 @@ def model(*replies: Any) -> tuple[Any, list[tuple[str, str]]]:
 
 def planned(*replies: Any, query: str = QUERY, **settings: Any) -> QueryTransformationResult:
     generator, _ = model(*replies)
-    return QueryTransformer(generator, **settings).transform(query, CATALOGUE, today=TODAY)
+    transformer = QueryTransformerFactory.create_from_config(settings, generator)
+    return transformer.transform(query, CATALOGUE, today=TODAY)
 
 
 class TestAnswers:
@@ -121,7 +122,8 @@ class TestLoop:
     @rows("mode, uses", ("default", 2), ("conservative", 1), ("aggressive", 3))
     def test_tools_are_used_so_often_and_no_more(self, mode, uses):
         generator, prompts = model(TOOL)
-        made = QueryTransformer(generator, mode).transform(QUERY, CATALOGUE)
+        config = PlannerConfig(mode=mode)
+        made = QueryTransformer(generator, config).transform(QUERY, CATALOGUE)
         assert (len(prompts), made.metadata["iterations"]) == (uses + 1, uses)
         assert (made.transformed_query, made.confidence) == (QUERY, 0)
         assert made.fallback == "mock gave no answer, but asked for tools"
@@ -154,7 +156,7 @@ class TestLoop:
 class TestPrompt:
     def prompt(self, query: str = QUERY, catalogue: Any = CATALOGUE, **given: Any) -> Any:
         generator, prompts = model(FINAL)
-        made = QueryTransformer(generator, max_candidates=3)
+        made = QueryTransformer(generator, PlannerConfig(max_candidates=3))
         made.transform(query, catalogue, today=TODAY, **given)
         return prompts[0]
 
@@ -191,7 +193,8 @@ class TestPrompt:
     def test_the_server_is_given_a_schema_that_ends_with_an_answer(self, server, model):
         server.say(TOOL, FINAL)
         generator = model()
-        made = QueryTransformer(generator, max_tool_iterations=1).transform(QUERY, CATALOGUE)
+        config = PlannerConfig(max_tool_iterations=1)
+        made = QueryTransformer(generator, config).transform(QUERY, CATALOGUE)
         assert made.confidence == 0.8 and made.metadata["model"] == "llama3.2"
         first, last = (request.json["format"] for request in server.requests("/api/chat"))
         assert first["properties"]["action"]["enum"] == ["final", "tool"]

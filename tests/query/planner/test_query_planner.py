@@ -255,16 +255,6 @@ class TestWords:
         assert made.hyde.rerank_query == "undo the releases helm kubernetes"
 
 
-def test_rules_that_fail_are_told_of(monkeypatch):
-    def fail(*_: Any, **__: Any) -> None:
-        raise ZeroDivisionError("boom")
-
-    monkeypatch.setattr("rag.query.metadata.extract", fail)
-    made = plan("rollbacks #helm", asker(FINAL))
-    assert "metadata: the rules failed: boom" in made.fallbacks
-    assert made.metadata.tags == []
-
-
 def test_half_a_character_of_a_model_is_no_reason_to_fail():
     live = asker("\ud800", "Run it\ud800.", '{"primary_route": "\ud800"}')
     made = plan(OPEN, live, router="model")

@@ -408,36 +408,35 @@ MODES = dict(zip(PLANNER_MODES, (Mode(0.7, 2), Mode(0.9, 1), Mode(0.5, 3)), stri
 class QueryTransformer:
     """Let a model say what a query means; without a generator every query stays as it is.
 
-    :param mode: one of `MODES`, for `confidence_threshold` and `max_tool_iterations` not given.
-    :param max_candidates: the most matches of a tool, and names of a kind in a prompt.
+    :param config: the settings `[planner]`; its mode stands for `confidence_threshold` and
+        `max_tool_iterations` below 0.
     :param tools: beside `rapidfuzz_similarity` and those of plug-ins; `timeout`: seconds a reply.
-    :param raw_replies: keep replies word for word, and not what was understood of them.
     :raises ValueError: for an unknown mode, and numbers out of range.
     """
 
     def __init__(
         self,
         generator: Any | None = None,
-        mode: str = "default",
-        confidence_threshold: float | None = None,
-        max_tool_iterations: int = -1,
-        max_candidates: int = 8,
+        config: PlannerConfig | None = None,
         tools: Sequence[Tool] = (),
         timeout: float = 30.0,
-        raw_replies: bool = False,
     ) -> None:
-        if mode not in MODES:
-            raise ValueError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
-        threshold, uses = MODES[mode]
-        threshold = threshold if confidence_threshold is None else confidence_threshold
-        if not 0 <= threshold <= 1:
-            raise ValueError(f"confidence_threshold must be within 0 and 1: {threshold}")
-        if max_candidates < 1:
-            raise ValueError(f"max_candidates must be at least 1, not {max_candidates}")
-        self.generator, self.mode, self.timeout = generator, mode, timeout
-        self.confidence_threshold = threshold
-        self.max_tool_iterations = uses if max_tool_iterations < 0 else max_tool_iterations
-        self.max_candidates, self.tools, self.raw_replies = max_candidates, list(tools), raw_replies
+        config = config or PlannerConfig()
+        if config.mode not in MODES:
+            raise ValueError(f"mode must be one of {', '.join(MODES)}, not {config.mode!r}")
+        if config.confidence_threshold > 1:
+            raise ValueError(f"confidence_threshold above 1: {config.confidence_threshold}")
+        if config.max_candidates < 1:
+            raise ValueError(f"max_candidates must be at least 1, not {config.max_candidates}")
+        threshold, uses = MODES[config.mode]
+        if config.confidence_threshold >= 0:
+            threshold = config.confidence_threshold
+        if config.max_tool_iterations >= 0:
+            uses = config.max_tool_iterations
+        self.generator, self.tools, self.timeout = generator, list(tools), timeout
+        self.confidence_threshold, self.max_tool_iterations = threshold, uses
+        self.mode, self.max_candidates = config.mode, config.max_candidates
+        self.raw_replies = config.raw_replies
 
     def transform(
         self,
@@ -556,12 +555,4 @@ class QueryTransformerFactory:
         if not isinstance(config, PlannerConfig):
             given = {key: value for key, value in (config or {}).items() if value is not None}
             config = PlannerConfig(**given)
-        threshold = config.confidence_threshold
-        names = ("mode", "max_tool_iterations", "max_candidates", "raw_replies")
-        return QueryTransformer(
-            generator,
-            confidence_threshold=None if threshold < 0 else threshold,
-            tools=tools,
-            timeout=timeout,
-            **{name: getattr(config, name) for name in names},
-        )
+        return QueryTransformer(generator, config, tools, timeout)
