@@ -118,12 +118,8 @@ class Intent:
     @property
     def narrows(self) -> bool:
         """Whether the plan leaves out notes that the flags let through."""
-        read, given = self.plan.metadata, extraction_of(self.flags)
-        kinds = ("vaults", "tags", "all_tags", "excluded_tags", "titles", "values")
-        more = any(getattr(read, kind) != getattr(given, kind) for kind in kinds)
-        read_days, given_days = read.time_window, given.time_window
-        is_timed = (read_days.first, read_days.last) != (given_days.first, given_days.last)
-        return more or is_timed or self.typed != self.plan.query
+        alone = _filters(self.flags, extraction_of(self.flags))
+        return self.filters != alone or self.typed != self.plan.query
 
     @property
     def is_plain(self) -> bool:

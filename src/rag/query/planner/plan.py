@@ -47,11 +47,6 @@ class QueryIntent(BaseModel):
     by: str = "default"
     reason: str = ""
 
-    @field_validator("primary_route", mode="before")
-    @classmethod
-    def _known(cls, value: Any) -> Route:
-        return Route(value)
-
 
 class WindowName(StrEnum):
     """A span of time by name; `DATES` is any other."""

@@ -19,7 +19,11 @@ class SearchComponent:
     def to_dict(self) -> dict[str, Any]:
         """Serialise the component with its store and settings."""
         names = [*inspect.signature(type(self).__init__).parameters][1:]
-        return default_to_dict(self, **{name: _plain(getattr(self, name)) for name in names})
+        held: dict[str, Any] = {name: getattr(self, name) for name in names}
+        for name, value in held.items():
+            if is_dataclass(value) and not isinstance(value, type):
+                held[name] = asdict(value)
+        return default_to_dict(self, **held)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:
@@ -27,9 +31,3 @@ class SearchComponent:
         given = data["init_parameters"]
         data = with_store(data) if given.get("document_store") else data
         return default_from_dict(cls, with_config(data) if "config" in given else data)
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "to_dict"):
-        return value.to_dict()
-    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
