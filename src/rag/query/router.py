@@ -40,7 +40,7 @@ class IntentRouter:
 
     :param router: `rules`, `model`, or the name of a classifier, that of a plug-in or the one
         given.
-    :param generator: a Haystack chat generator, for `model`; `timeout`: seconds for its reply.
+    :param generator: a Haystack chat generator, for `model`.
     """
 
     def __init__(
@@ -48,10 +48,8 @@ class IntentRouter:
         router: str = "rules",
         generator: Any | None = None,
         classifier: QueryClassifier | None = None,
-        timeout: float = 30.0,
     ) -> None:
-        self.router, self.generator, self.timeout = router, generator, timeout
-        self.classifier = classifier
+        self.router, self.generator, self.classifier = router, generator, classifier
 
     def classify(
         self, query: QueryBundle | str, extraction: Extraction, asker: LiveAsker | None = None
@@ -74,7 +72,7 @@ class IntentRouter:
                 reason = f"“{like[0]}”"
                 return QueryIntent(primary_route=Route.VECTOR_ONLY, by="rules", reason=reason)
             return QueryIntent(by="rules", reason="words to rank by")
-        asker = asker or LiveAsker({"route": self.generator}, self.timeout)
+        asker = asker or LiveAsker({"route": self.generator})
         if self.classifier is None and self.router == "model":
             intent = _by_model(query.query_str, extraction, asker)
         else:

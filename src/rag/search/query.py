@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from haystack.dataclasses import Document
@@ -21,7 +21,6 @@ from rag.search.results import WORDS, NearWord, SearchedVariant, SearchMode
 from rag.stores.base.points import Batch, Candidate, NotCopied, Point
 from rag.text.bm25 import (
     KATAKANA_WORD,
-    SparseVector,
     content_words,
     encode_query,
     pieces,
@@ -76,25 +75,20 @@ class Variants(Batch[SearchedVariant]):
     """Variants that Haystack does not copy."""
 
 
-@lru_cache(64)  # asked for once to search, and once to tell who found what
-def _encoded(text: str) -> SparseVector:
-    # What a model guesses is looked for in texts alone.
-    terms = text_terms(text)
-    return SparseVector([term.dimension for term in terms], [term.weight for term in terms])
-
-
 def blended_words(variants: Iterable[SearchedVariant]) -> SparseEmbedding:
     """Return one query that scores what all variants score together: each asks of the words as
     much in all as it weighs.
 
-    Their texts are plain words: what looks like a filter or a phrase is none.
+    Their texts are plain words: what looks like a filter or a phrase is none. What a model guesses
+    is looked for in texts alone.
     """
     summed: dict[int, float] = {}
     for variant in variants:
-        query = _encoded(variant.text) if WORDS in variant.sides else SparseVector([], [])
-        total = sum(query.values)
-        for index, value in zip(query.indices, query.values, strict=True):
-            summed[index] = summed.get(index, 0.0) + variant.weight * value / total
+        terms = text_terms(variant.text) if WORDS in variant.sides else []
+        total = sum(term.weight for term in terms)
+        for term in terms:
+            share = variant.weight * term.weight / total
+            summed[term.dimension] = summed.get(term.dimension, 0.0) + share
     return SparseEmbedding(list(summed), list(summed.values()))
 
 
