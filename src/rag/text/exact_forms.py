@@ -64,28 +64,18 @@ class Form:
     :ivar is_identifier: whether it has marks inside; else it is a word.
     :ivar dimensions: of the lexical index, those that whatever holds the form has.
     :ivar alone: whether it is all that the query asks for.
-    :ivar search: finds it in a text that holds its letters; without it, it is a word between what
-        are no letters.
+    :ivar search: finds it in a text that holds its letters.
     """
 
     text: str
     is_identifier: bool
     dimensions: tuple[int, ...]
     alone: bool
-    search: Callable[[str], re.Match[str] | None] | None = None
+    search: Callable[[str], re.Match[str] | None]
 
     def is_in(self, text: str) -> bool:
         """Return whether a text in lower case holds the form."""
-        at = text.find(self.text)
-        if at >= 0 and self.search:
-            return self.search(text) is not None
-        while at >= 0:
-            end = at + len(self.text)
-            before = at and text[at - 1].isalnum()
-            if not (before or text[end : end + 1].isalnum()):
-                return True
-            at = text.find(self.text, at + 1)
-        return False
+        return self.text in text and self.search(text) is not None
 
 
 class SearchedText:
@@ -121,16 +111,19 @@ def asked_forms(query: str) -> tuple[Form, ...]:
     words = dict.fromkeys(fold_accents(word) for word in content_words(query))
     forms = [_identifier(word, alone) for word in identifiers]
     sole = alone and not forms and len(words) == 1 and not RUN.search(text)
-    forms += [
-        Form(word, False, (word_dimension(stem(word)),), sole)
-        for word in words
-        if len(word) > 1 or not word.isalnum()
-    ]
+    forms += [_word(word, sole) for word in words if len(word) > 1 or not word.isalnum()]
     runs = dict.fromkeys(_HANGUL_WORD.findall(text))
     if alone and len(text) > 1 and _ONE_SCRIPT.fullmatch(text):
         runs[text] = None
     forms += [_run(run, alone and run == text) for run in runs]
     return tuple(forms)
+
+
+def _word(text: str, alone: bool) -> Form:
+    # Between what are no letters. That the pattern begins with the word lets `re` look for that.
+    word = re.escape(text)
+    pattern = re.compile(rf"{word}(?<![^\W_]{word})(?![^\W_])")
+    return Form(text, False, (word_dimension(stem(text)),), alone, pattern.search)
 
 
 def _identifier(text: str, alone: bool) -> Form:
