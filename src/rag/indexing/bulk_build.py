@@ -27,7 +27,6 @@ from rag.support.closing import Closing
 from rag.support.disk_space import disk_full
 from rag.support.files import make_owned, remove
 from rag.support.processes import FEW_ARENAS, PythonProcess
-from rag.text.bm25_documents import DocumentEncoder
 
 if TYPE_CHECKING:
     from rag.indexing.note_reader import NoteChunk
@@ -46,14 +45,18 @@ class SegmentWriter(Closing):
     """
 
     def __init__(self, store: QdrantEdgeDocumentStore) -> None:
+        from rag.text.bm25_documents import DocumentEncoder  # numpy, which the process does without
+
         self._store, self._directory = store, store.directory
         self._encoder = DocumentEncoder()
+        self._words: set[str] = set()  # that were returned
         self._process = PythonProcess(__name__, write_segments.__name__, FEW_ARENAS)
         self._folder: Path | None = None  # of the segment that is being written
         self._chunks = self._all_chunks = 0  # of that, and of those before
 
     def write(self, chunks: Sequence[NoteChunk]) -> list[str]:
-        """Write chunks, which are in the index after `end`; return the words they are written with.
+        """Write chunks, which are in the index after `end`; return the words they are written with,
+        each once.
 
         :raises IndexingError: when the disk has no room, or the process that writes has ended.
         """
@@ -74,7 +77,9 @@ class SegmentWriter(Closing):
         self._chunks += len(points)
         if self._chunks >= min(max(USUAL, self._all_chunks // _FEW), LARGEST):
             self.end()
-        return encoded.words
+        words = [word for word in encoded.words if word not in self._words]
+        self._words.update(words)
+        return words
 
     def end(self) -> None:
         """Move what was written into the index; errors are those of `write`."""

@@ -181,8 +181,8 @@ class _WordTable(dict[str, int]):
         first = edge(letters)
         self._rows.append(edge_dimension(first) if first else 0)
         # People leave accents out when they search.
-        spellings = {word, fold_accents(word)} if _is_kept(word) else ()
-        self.written.append(tuple(filter(_is_kept, spellings)))
+        spellings = {word, *filter(_is_kept, [letters])} if _is_kept(word) else ()
+        self.written.append(tuple(spellings))
         self[word] = row = len(self)
         return row
 

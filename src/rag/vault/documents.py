@@ -38,6 +38,7 @@ _LONGEST_CELL = 1_000  # characters
 _MOST_UNPACKED = 200_000_000  # bytes that the parts of an archive may have together
 _LARGEST_PART = 100_000_000  # bytes of the largest of them
 _LARGEST_TEXT = 10_000_000  # bytes of a file of text, of a page or a table
+_IN_MEMORY = 10_000_000  # bytes of a PDF that is held as a whole
 _SECONDS = 7.0  # of a processor, after which no further page or row is read
 _LONGEST_FIELD = 300  # characters of a title, a name, or what is wrong with a file
 
@@ -211,7 +212,8 @@ def _pdf(stream: IO[bytes], document: Document) -> None:
     import pypdfium2  # type: ignore[import-untyped]
 
     try:
-        pdf = pypdfium2.PdfDocument(stream)
+        head = stream.read(_IN_MEMORY)  # to be asked for each part takes longer
+        pdf = pypdfium2.PdfDocument(stream if stream.read(1) else head)
     except pypdfium2.PdfiumError as error:
         is_locked = "assword" in str(error)
         why = ("it is encrypted", ENCRYPTED) if is_locked else ("it is damaged", DAMAGED)

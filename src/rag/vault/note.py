@@ -155,9 +155,8 @@ def make_note(
     head = front or FrontMatter({}, 0, "")
     if "excalidraw-plugin" in head.fields or path.lower().endswith(_DRAWINGS):
         blank_drawing(lines, head.body_line)
-    body = outline(lines, head.body_line)
-    if is_document := PurePosixPath(path).suffix.lower() in READ:
-        body.tags, body.links = {}, {}  # of which such files mean none
+    is_document = PurePosixPath(path).suffix.lower() in READ  # what looks like a link there is none
+    body = outline(lines, head.body_line, links=not is_document)
     problems += body.problems
     fields = {key.lower(): value for key, value in head.fields.items()}
     tags = as_strings(fields.get("tags", fields.get("tag")), r"[,\s、]+")
