@@ -38,10 +38,8 @@ TABLE = {
     "related Backups": f"{MANIFEST} lazy_imports {APP} stores haystack qdrant_edge search query"
     " clients indexing vector_digest",
     "ask backups": f"{SEARCH} {ANSWER} {APP} runtime_folder",
-    "plan backups": f"{ENGINE} {APP} indexing pipeline_parts query rapidfuzz search"
-    " vector_digest",
-    "transform backups": f"{ENGINE} {APP} pipeline_parts query rapidfuzz search"
-    " vector_digest",
+    "plan backups": f"{ENGINE} {APP} indexing pipeline_parts query rapidfuzz search vector_digest",
+    "transform backups": f"{ENGINE} {APP} pipeline_parts query rapidfuzz search vector_digest",
     "audit": f"{MANIFEST} {APP} clients haystack lazy_imports query rapidfuzz"
     " search stores vector_digest",
     "chat -q": f"{SEARCH} {ANSWER} {APP}",

@@ -40,10 +40,10 @@ from rag.exceptions import (
 from rag.support.http_transport import (
     DeadlineExceeded,
     DeadlineTransport,
-    brief,
     is_loopback,
     unusable_proxy,
 )
+from rag.text.messages import brief_reply
 
 # What a server says that refuses a text or a prompt for its length, or texts for their number.
 _TOO_LONG = re.compile(
@@ -111,7 +111,7 @@ class Refusal(Exception):
     def __init__(
         self, status: int, text: str, codes: str = "", wait: float = 0.0, location: str = ""
     ) -> None:
-        super().__init__(f"{status}: {brief(text)}")
+        super().__init__(f"{status}: {brief_reply(text)}")
         self.status, self.text, self.words = status, text, f"{text} {codes}"
         self.wait, self.location = wait, location
 
@@ -158,7 +158,7 @@ def refusal_of(answer: Any, text: str, key: str, response: httpx.Response | None
     except ValueError:  # a date
         wait = 0.0
     location = response.headers.get("location", "") if response.is_redirect else ""
-    return Refusal(response.status_code, message, codes, wait, brief(location))
+    return Refusal(response.status_code, message, codes, wait, brief_reply(location))
 
 
 def explain(error: Exception, server: Endpoint, model: str = "") -> Trouble:
@@ -193,7 +193,7 @@ def _explain_answer(error: Exception, server: Endpoint, model: str) -> Trouble:
         api = "Ollama's" if server.api == OLLAMA else "of OpenAI's API"
         message = f"{url} answered with something that is not {api}"
         hint = f"Check {server.url_setting}: is another program, or a proxy, at this address?"
-        details = brief(f"{type(error).__name__}: {error}")
+        details = brief_reply(f"{type(error).__name__}: {error}")
     return Trouble(ModelError(message, url, details=details, hint=hint), blame)
 
 
@@ -201,7 +201,7 @@ def _explain_refusal(refusal: Refusal, server: Endpoint, model: str) -> Trouble:
     """Explain an error that the server answered with, by its status, and by its words where the
     status does not tell."""
     url, status, model = server.url, refusal.status, model or "the model"
-    details, blame, kind = brief(refusal.text), Blame.SERVER, ModelError
+    details, blame, kind = brief_reply(refusal.text), Blame.SERVER, ModelError
     message = f"{url} answered with error {status}"
     hint = f"Check {server.url_setting}: it must be the address of the model server itself."
     if status in (401, 403) and server.api != OLLAMA:
@@ -260,7 +260,7 @@ def _explain_silence(error: Exception, server: Endpoint) -> Trouble:
         message = f"{url} broke the connection"
         hint = f"{server.log}; the model may not fit into memory."
     # That a connection was refused is in the message.
-    details = "" if _is_caused_by(error, ConnectionRefusedError) else brief(str(error))
+    details = "" if _is_caused_by(error, ConnectionRefusedError) else brief_reply(str(error))
     return Trouble(ConnectionError(message, url, details=details, hint=hint), blame)
 
 

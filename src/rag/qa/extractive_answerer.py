@@ -19,11 +19,11 @@ from rag.answers.quotation.units import Kind, QuotableUnit, quotable_units
 from rag.clients.factory import begin_reading, read
 from rag.qa.answer import Answer, Place, Quote
 from rag.search.components import SearchComponent
+from rag.search.matching_line import cosines_of
 from rag.search.query import Hit, Retrieval
 from rag.search.results import SearchResult
 from rag.search.run import to_result, to_results
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.base.points import cosines_of
 from rag.vault.frontmatter import properties_of
 from rag.vault.sentences import sentence_units
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag.search.results import SearchResponse, SearchResult
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.base.points import cosines_of
 from rag.text.exact_forms import asked_forms
 from rag.text.matches import (
     Match,
@@ -87,6 +86,19 @@ def place_results(
     for result, finder in zip(results, finders, strict=True):
         result.found_by = finder.by
     return finders
+
+
+def cosines_of(
+    vectors: Mapping[str, Sequence[Sequence[float]]], embedding: Sequence[float]
+) -> dict[str, list[float]]:
+    """Return how near sentences are to an embedding, by the id of their document.
+
+    :param vectors: of the sentences of each, of length 1, from `BaseDocumentStore.embeddings_of`.
+    """
+    import numpy as np
+
+    wanted = np.asarray(embedding, np.float32)
+    return {key: (np.asarray(rows, np.float32) @ wanted).tolist() for key, rows in vectors.items()}
 
 
 def matching_line(

@@ -8,7 +8,6 @@ client for ever. Here the whole request counts, the body of its answer too.
 from __future__ import annotations
 
 import ipaddress
-import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -19,12 +18,10 @@ import httpx
 
 from rag.exceptions import ConfigError
 
-_PAGE = re.compile(r"[\s\ufeff]*<(!--|(!doctype|html|head|body|title|center|h1)\b)", re.IGNORECASE)
 # To an address that is dead; one in reach accepts a connection in a fraction of it.
 _CONNECT_SECONDS = 1.0
 _NOT_READY = 503
 _UNREACHABLE = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
-_TITLE = re.compile(r"<title\b[^>]*>([^<]*)", re.IGNORECASE)
 
 
 class DeadlineExceeded(httpx.ReadTimeout):
@@ -182,15 +179,3 @@ def unusable_proxy(address: str, error: Exception) -> ConfigError:
         hint = f"{hint} {add_extra('socks')}"
     message = f"the environment's proxy or certificates for {address} cannot be used"
     return ConfigError(message, str(error), hint=hint)
-
-
-def brief(text: str) -> str:
-    """Return what a server says, fit for one line of a terminal; of a page of HTML, such as that of
-    a proxy, only the title, which may be empty."""
-    if _PAGE.match(text):
-        from html import unescape
-
-        title = _TITLE.search(text)
-        text = unescape(title[1]) if title else ""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return line if len(line) <= 200 else f"{line[:199]}…"

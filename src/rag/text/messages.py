@@ -46,6 +46,8 @@ def _escaped(match: re.Match[str]) -> str:
     return match[0].encode("unicode_escape").decode()
 
 
+_PAGE = re.compile(r"[\s\ufeff]*<(!--|(!doctype|html|head|body|title|center|h1)\b)", re.IGNORECASE)
+_TITLE = re.compile(r"<title\b[^>]*>([^<]*)", re.IGNORECASE)
 _LONGEST = 160  # characters of what a message quotes
 
 
@@ -78,6 +80,17 @@ def brief(text: str, longest: int = _LONGEST) -> str:
 def shortened(text: str, width: int = 80) -> str:
     """Return the beginning of a text that may be long."""
     return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def brief_reply(text: str) -> str:
+    """Return what a server says, fit for one line of a terminal; of a page of HTML, such as that of
+    a proxy, only the title, which may be empty."""
+    if _PAGE.match(text):
+        from html import unescape
+
+        title = _TITLE.search(text)
+        text = unescape(title[1]) if title else ""
+    return shortened(" ".join("".join(c if c.isprintable() else " " for c in text).split()), 200)
 
 
 def without_halves(text: str) -> str:

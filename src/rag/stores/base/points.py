@@ -11,7 +11,7 @@ import math
 import re
 import uuid
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, Union
 
@@ -143,19 +143,6 @@ def to_candidate(point: Point) -> Candidate:
     return Candidate(
         identity, meta.get("file_id") or identity, meta.get("section") or 0, point.score
     )
-
-
-def cosines_of(
-    vectors: Mapping[str, Sequence[Sequence[float]]], embedding: Sequence[float]
-) -> dict[str, list[float]]:
-    """Return how near sentences are to an embedding, by the id of their document.
-
-    :param vectors: of the sentences of each, of length 1, from `BaseDocumentStore.embeddings_of`.
-    """
-    import numpy as np
-
-    wanted = np.asarray(embedding, np.float32)
-    return {key: (np.asarray(rows, np.float32) @ wanted).tolist() for key, rows in vectors.items()}
 
 
 def document_id(point: Point) -> str:

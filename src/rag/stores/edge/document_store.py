@@ -28,7 +28,6 @@ from rag.stores.base.points import (
     Point,
     Search,
     StoreError,
-    check_json,
 )
 from rag.stores.edge.narrow_shard import openable, sort_tables
 from rag.support.disk_space import disk_full, is_of_full_disk
@@ -396,20 +395,13 @@ def create_shard(path: Path) -> qe.EdgeShard:
 
 
 def edge_point(point: Point) -> qe.Point:
-    """Convert a point for the engine.
-
-    :raises ValueError: for text that is no Unicode.
-    """
+    """Convert a point for the engine."""
     vectors: dict[str, Any] = {}
     if point.embeddings:
         vectors[DENSE] = point.embeddings
     if point.sparse is not None:
         vectors[SPARSE] = qe.SparseVector(point.sparse.indices, point.sparse.values)
-    try:
-        return qe.Point(point.id, vectors, point.payload)
-    except TypeError:
-        check_json(point.id, point.payload)  # says it in fewer words
-        raise
+    return qe.Point(point.id, vectors, point.payload)
 
 
 def load_shard(path: Path) -> qe.EdgeShard:

@@ -31,7 +31,7 @@ from rag.exceptions import IndexUnavailableError, LockedError, StoreConnectionEr
 from rag.index.snapshots import MANIFEST, SERVER, IndexDirectory
 from rag.stores.server.rest import RestClient
 from rag.support.files import changing, claim_data_folder, read_file, replace_durably
-from rag.support.http_transport import brief
+from rag.text.messages import brief_reply
 
 FORMAT = 6
 _MACHINE = "machine.json"
@@ -70,7 +70,7 @@ class Head:
         values = {name: payload.get(name, value) for name, value in plain.items()}
         if wrong := [name for name in plain if type(values[name]) is not type(plain[name])]:
             raise ValueError(f"wrong in its head: {', '.join(wrong)}")
-        return cls(**values | {"name": brief(values["name"])})
+        return cls(**values | {"name": brief_reply(values["name"])})
 
     @classmethod
     def read(cls, folder: Path) -> Head | None:

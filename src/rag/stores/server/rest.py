@@ -20,7 +20,8 @@ from rag.config.servers import read_key
 from rag.exceptions import INDEX_MISSING, REBUILD_INDEX, RAGError, StoreConnectionError
 from rag.stores.base.points import StoreError
 from rag.support.disk_space import is_of_full_disk
-from rag.support.http_transport import FailoverTransport, asked_last, brief, unusable_proxy
+from rag.support.http_transport import FailoverTransport, asked_last, unusable_proxy
+from rag.text.messages import brief_reply
 
 _CONNECT_SECONDS = 5.0
 _PORT = 6333
@@ -147,7 +148,7 @@ def _may_repeat(request: httpx.Request) -> bool:
 
 def _explain(error: Exception, settings: StoreConfig) -> RAGError:
     url = settings.addresses[asked_last(_base_urls(settings))]
-    details = brief(f"{type(error).__name__}: {error}")
+    details = brief_reply(f"{type(error).__name__}: {error}")
     match error:
         case httpx.HTTPStatusError():
             return _refusal(error.response.status_code, error.response.content, url, settings)
@@ -167,9 +168,9 @@ def _explain(error: Exception, settings: StoreConfig) -> RAGError:
 
 def _refusal(status: int, content: bytes, url: str, settings: StoreConfig) -> RAGError:
     try:
-        details = brief(str(orjson.loads(content)["status"]["error"]))
+        details = brief_reply(str(orjson.loads(content)["status"]["error"]))
     except (ValueError, LookupError, TypeError):  # it is not Qdrant's
-        details = brief(content[:_LONGEST_REASON].decode("utf-8", "replace"))
+        details = brief_reply(content[:_LONGEST_REASON].decode("utf-8", "replace"))
     collection = repr(settings.collection)
     if status == 404 and _NO_COLLECTION.search(details):
         return StoreError(f"{url} has no collection {collection}", details, hint=REBUILD_INDEX)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rag.clients.http_client import explain, refusal_of
 from rag.clients.servers import Endpoint
-from rag.support.http_transport import brief
+from rag.text.messages import brief_reply
 from tables import rows
 
 PAGE = """<!DOCTYPE html>
@@ -29,12 +29,12 @@ TITLE = "502 Bad Gateway & so on"
     ("<unk> is no token", "<unk> is no token"),
 )
 def test_of_a_page_only_the_title_is_told(said, told):
-    assert brief(said) == told
+    assert brief_reply(said) == told
 
 
 @given(st.text(max_size=500), st.sampled_from(["", "<html>", "<html><title>"]))
 def test_it_is_one_line_of_at_most_200_characters(said, before):
-    told = brief(before + said)
+    told = brief_reply(before + said)
     assert len(told) <= 200 and told.isprintable() and "<html" not in told[: len(before)]
 
 
