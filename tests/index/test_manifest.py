@@ -226,7 +226,7 @@ def test_no_change_reaches_what_was_published(directory, change):
 
 def test_without_a_change_the_next_snapshot_is_not_begun(directory):
     with Manifest.open_writer(directory) as manifest:
-        manifest.refresh([note("old.md", id="1", racy=True)])  # readers need not know
+        manifest.refresh([note("old.md", id="1", racy=True)], False)  # readers need not know
         manifest.add_words([])
         manifest.set(fact="")
         manifest.set_vault("work", "/old")

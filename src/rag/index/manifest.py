@@ -323,10 +323,10 @@ class Manifest(Closing):
             insert("INSERT INTO names VALUES (?, ?, ?)", [(row.id, *n) for n in names.items()])
             insert("INSERT INTO links VALUES (?, ?)", [(key, row.id) for key in keys])
 
-    def refresh(self, rows: Sequence[NoteRow]) -> None:
-        """Record that unchanged files need no second check, if there is something to publish or
-        they are many: readers need not know."""
-        if not self._begin or len(rows) >= _MANY_CHECKS:
+    def refresh(self, rows: Sequence[NoteRow], is_news: bool) -> None:
+        """Record that unchanged notes need no second check, if that is news to readers, there is
+        something to publish, or they are many."""
+        if is_news or not self._begin or len(rows) >= _MANY_CHECKS:
             self.commit_write(rows)
 
     def forget(self, vault: str, paths: Iterable[str]) -> None:

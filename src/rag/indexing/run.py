@@ -318,8 +318,8 @@ class IndexRun:
         """Read files and write what is new in them."""
         vault, total = changes.vault, len(changes.added) + len(changes.changed)
         batch: list[ReadAgain] = []
-        looked_at: list[NoteRow] = []  # notes as they were, to be recorded together
-        touched: list[NoteRow] = []  # the same text in a file with another time
+        unchanged: list[NoteRow] = []  # the same text, to be recorded together
+        is_touched = False  # whether the file of some has another time
         size = 0
         index, folder = self.config.index, self.directory.path
         reader = NoteReader(changes.root, vault, index, changes.copied, folder)
@@ -345,8 +345,8 @@ class IndexRun:
                 report.unchanged += 1
                 row.indexed_at = before.indexed_at
                 if before.chunks == row.chunks:
-                    is_alike = (before.times, before.state) == (row.times, row.state)
-                    (looked_at if is_alike else touched).append(row)
+                    is_touched |= (before.times, before.state) != (row.times, row.state)
+                    unchanged.append(row)
                     continue
             batch.append((read, before))
             size += len(read.chunks)
@@ -355,9 +355,7 @@ class IndexRun:
                 batch, size = [], 0
         if batch:
             self._write_batch(batch, write, report)
-        self.manifest.refresh(looked_at)
-        if touched:
-            self.manifest.commit_write(touched)
+        self.manifest.refresh(unchanged, is_touched)
         progress(start + len(files), total)
 
     def _write_chunks(self, chunks: Sequence[NoteChunk]) -> list[str]:

@@ -27,7 +27,7 @@ from rag.app.results import missing_words
 from rag.exceptions import ArgumentError, NotFoundError, RAGError, UsageError
 from rag.mcp.prompts import TEMPLATE
 from rag.search.matching_line import excerpt
-from rag.support.file_kinds import place_of
+from rag.search.results import place_of
 from rag.text.messages import brief, fenced, plural, shortened, unused_code, without_controls
 from rag.text.tokenizer import name_key
 from rag.vault.discovery import HIDDEN

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import date
+from pathlib import PurePosixPath
 from typing import ClassVar, Literal, NamedTuple
 
 from rag.config import SearchMode as SearchMode
-from rag.support.file_kinds import place_of
+from rag.support.file_kinds import PAGED
 from rag.support.json_reports import hidden, optional
 from rag.vault.frontmatter import Property
+
+
+def place_of(file: str, line: int, page: int = 0) -> str:
+    """Return where something is in a file: `report.md:12`, or `report.pdf, page 3`.
+
+    >>> place_of("work/Rollback.md", 12), place_of("work/plan.pptx", 40, 3)
+    ('work/Rollback.md:12', 'work/plan.pptx, slide 3')
+    """
+    if not page:
+        return f"{file}:{line}"
+    return f"{file}, {PAGED.get(PurePosixPath(file).suffix.lower(), 'page')} {page}"
 
 
 @dataclass

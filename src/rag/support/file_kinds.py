@@ -1,4 +1,4 @@
-"""The kinds of files besides notes in Markdown, and where something is in one."""
+"""The kinds of files besides notes in Markdown."""
 
 from __future__ import annotations
 
@@ -26,14 +26,3 @@ PAGED = {".pdf": "page", ".pptx": "slide", ".pptm": "slide"}  # and what their p
 def kind_by_name(path: str) -> str:
     """Return the kind of a document by its suffix; plain text by any other."""
     return READ.get(PurePosixPath(path).suffix.lower(), "text")
-
-
-def place_of(file: str, line: int, page: int = 0) -> str:
-    """Return where something is in a file: `report.md:12`, or `report.pdf, page 3`.
-
-    >>> place_of("work/Rollback.md", 12), place_of("work/plan.pptx", 40, 3)
-    ('work/Rollback.md:12', 'work/plan.pptx, slide 3')
-    """
-    if not page:
-        return f"{file}:{line}"
-    return f"{file}, {PAGED.get(PurePosixPath(file).suffix.lower(), 'page')} {page}"
