@@ -58,6 +58,7 @@ def test_words_mean_days(query, first, last):
     ("between 2024-05 and 2024-07", "2024-05-01", "2024-07-31"),
     ("notes from November to February", "2025-11-01", "2026-02-28"),
     ("notes from March to May 2024", "2024-03-01", "2024-05-31"),
+    ("notes from December 24 to 3 May", "2025-12-24", "2026-05-03"),
     ("notes of 2024-05-01 - 2024-05-09", "2024-05-01", "2024-05-09"),
     ("between 3 weeks ago and yesterday", "2026-10-31", "2026-11-20"),
     ("2024年5月より後のメモ", "2024-06-01", None),

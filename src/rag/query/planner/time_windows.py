@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
+from functools import cache
 from itertools import chain
 from string import ascii_lowercase
 from typing import NamedTuple
@@ -392,14 +393,13 @@ class TimeMention(NamedTuple):
 
 _Groups = dict[str, str]  # those of a match that hold something; the whole match is `all`
 _Reader = Callable[[_Groups, date], TimeMention]
-# Of two that match at one place the first counts.
-_READERS: list[tuple[re.Pattern[str], _Reader]] = []
+_READERS: list[tuple[str, _Reader]] = []  # of each pattern; of two at one place the first counts
 
 
 def _reads(*patterns: str) -> Callable[[_Reader], _Reader]:
 
     def register(read: _Reader) -> _Reader:
-        _READERS.extend((re.compile(pattern), read) for pattern in patterns)
+        _READERS.extend((pattern, read) for pattern in patterns)
         return read
 
     return register
@@ -655,20 +655,27 @@ def _year(groups: _Groups, today: date) -> TimeMention:
     return TimeMention("year", _days_of(int(groups["y"])))
 
 
+@cache
+def _patterns() -> list[tuple[re.Pattern[str], _Reader]]:
+    return [(re.compile(pattern), read) for pattern, read in _READERS]
+
+
 def find_mentions(text: str, today: date) -> Iterator[TimeMention]:
     """Yield what names a time in a text in lower case, in order."""
-    every = ((match, read) for pattern, read in _READERS for match in pattern.finditer(text))
-    end = 0
-    for match, read in sorted(every, key=lambda found: found[0].start()):
-        if match.start() < end:
-            continue
-        end = match.end()
-        groups = {name: words for name, words in match.groupdict().items() if words is not None}
+    ahead = [(pattern.search(text), pattern, read) for pattern, read in _patterns()]
+    while matches := [(match, pattern, read) for match, pattern, read in ahead if match]:
+        first, _, read = min(matches, key=lambda ahead: ahead[0].start())
+        end = first.end()
+        ahead = [
+            (match if match.start() >= end else pattern.search(text, end), pattern, reader)
+            for match, pattern, reader in matches
+        ]
+        groups = {name: words for name, words in first.groupdict().items() if words is not None}
         try:
-            time = read({**groups, "all": match[0]}, today)
+            time = read({**groups, "all": first[0]}, today)
         except (ValueError, OverflowError):
             continue
         if time.days or time.strength == "future":
             is_ahead = time.days and (time.days.first > today or time.days.last.year < EARLIEST)
             strength = "future" if is_ahead else time.strength
-            yield time._replace(strength=strength, start=match.start(), end=end)
+            yield time._replace(strength=strength, start=first.start(), end=end)
