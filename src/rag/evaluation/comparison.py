@@ -126,8 +126,9 @@ class _SavedQuestion(Question):
     latency_ms: Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
     def outcome(self) -> Outcome:
+        question = Question(self.id, self.query, self.relevant, self.partial, self.category)
         metrics = {name: self.metrics[name] for name in METRICS}
-        return Outcome(self, self.ranked, metrics, self.latency_ms)
+        return Outcome(question, self.ranked, metrics, self.latency_ms)
 
 
 @dataclass
