@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from rag.exceptions import RAGError, UsageError
-from rag.query.plugins import make_plugin, plugin_names
+from rag.query.registry import make_plugin, plugin_names
 
 Install = Callable[..., None]
 GROUP = "rag.steps"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from rag.query import plugins
+from rag.query import registry
 
 Install = Callable[..., None]
 
@@ -29,10 +29,10 @@ def install(tmp_path, monkeypatch) -> Iterator[Install]:
         for module, source in modules.items():
             (site / f"{module}.py").write_text(source)
 
-        plugins._entries.cache_clear()
+        registry._entries.cache_clear()
 
     yield make
-    plugins._entries.cache_clear()
+    registry._entries.cache_clear()
     for module in set(sys.modules) - before:
         if str(getattr(sys.modules[module], "__file__", None) or "").startswith(str(site)):
             del sys.modules[module]

@@ -24,7 +24,7 @@ from rag.context.models import (
 )
 from rag.exceptions import RAGError, RetrieverError
 from rag.query.models import QueryBundle, QueryClassifier, QueryTransformer
-from rag.query.plugins import STEPS, make_plugin
+from rag.query.registry import STEPS, make_plugin
 
 RRF_K = 60
 

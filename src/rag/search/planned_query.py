@@ -23,8 +23,7 @@ from rag.query.planner.plan import (
     WindowName,
 )
 from rag.query.planner.query_text import without_unwanted
-from rag.query.plugins import canonical, unknown_name
-from rag.query.registry import classifier_names
+from rag.query.registry import canonical, classifier_names, unknown_name
 from rag.query.router import ROUTERS, IntentRouter
 from rag.query.syntax import parse_query
 from rag.search.filters import plain_tags

@@ -39,7 +39,7 @@ from rag.query.llm import (
 from rag.query.models import QueryBundle, as_bundle
 from rag.query.planner.names import SCORERS, Catalogue, StaticCatalogue, best_matches, names_by_kind
 from rag.query.planner.plan import Kind, Named, TimeWindow, window_of
-from rag.query.plugins import TOOLS, make_plugin, plugin_names
+from rag.query.registry import TOOLS, make_plugin, plugin_names
 from rag.text.messages import brief, plural, without_halves
 from rag.text.tokenizer import has_words
 

@@ -16,8 +16,7 @@ from rag.index.embedding_space import maker, read_embedded
 from rag.index.vault_registry import unknown_vault
 from rag.query.classifiers import EmbeddingClassifier, KeywordClassifier, cosine_similarity
 from rag.query.models import QueryBundle
-from rag.query.plugins import canonical, unknown_name
-from rag.query.registry import classifier_names, create_classifier
+from rag.query.registry import canonical, classifier_names, create_classifier, unknown_name
 from rag.search.components import SearchComponent
 from rag.search.components.query_expander import configured_transforms
 from rag.search.filters import all_of, build_qdrant_filters
