@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import cached_property
@@ -111,21 +111,19 @@ class OllamaClient(HttpClient):
         if self.endpoint.model not in ("", AUTO):
             return self.describe(self.endpoint.model, seconds)
         until = time.monotonic() + seconds
-        failures: list[ConnectionError] = []
-
-        def described() -> Iterator[ModelInfo]:
-            for name, _ in tags:
-                try:
-                    yield self.describe(name, max(until - time.monotonic(), 0.01))
-                except (ModelError, ModelMissingError) as error:  # the next one may do
-                    failures.append(error)
-
+        failure: ConnectionError | None = None
         with self.our_errors():
             tags = self._tags(seconds)
-        if writer := next(filter(can_write, described()), None):
-            return writer
-        if failures:
-            raise failures[0]
+        for name, _ in tags:
+            try:
+                model = self.describe(name, max(until - time.monotonic(), 0.01))
+            except (ModelError, ModelMissingError) as error:  # the next one may do
+                failure = failure or error
+                continue
+            if can_write(model):
+                return model
+        if failure:
+            raise failure
         message = f"{self.url} has no model that writes answers"
         raise ModelMissingError(message, self.url, hint="`ollama pull llama3.2`")
 

@@ -52,7 +52,6 @@ EXACT, STEMMED, INFLECTED = 1.0, 0.8, 0.5
 _HEAD = 5  # letters that inflected forms have in common, at least
 _SHARE = 0.8  # of the letters of the longer form, that they begin with both
 _ASCII = re.compile(ASCII_WORD)
-_MOST_KNOWN = 10_000  # words that are remembered with a query
 _IN_A_ROW = 0.1  # of what two words weigh, for standing beside each other as in the query
 
 
@@ -103,8 +102,6 @@ class _Wanted(dict[str, _Word]):
         self.neighbours = frozenset(pairwise(order))
 
     def __missing__(self, word: str) -> _Word:
-        if len(self) >= _MOST_KNOWN:
-            self.clear()
         self[word] = wanted = self._look_up(word)
         return wanted
 

@@ -43,11 +43,6 @@ def is_latin(text: str) -> bool:
     return len(_LATIN.findall(letters)) >= _MOSTLY * len(letters)
 
 
-def has_kana(text: str) -> bool:
-    """Return whether a text holds hiragana or katakana."""
-    return _KANA.search(text) is not None
-
-
 def is_japanese(text: str) -> bool:
     """Return True if a question wants a Japanese answer.
 
@@ -58,7 +53,9 @@ def is_japanese(text: str) -> bool:
     >>> is_japanese("Kubernetes 更新手順"), is_japanese("what does 更新手順 mean")
     (True, False)
     """
-    return has_kana(text) or main_script(text) == "ja" or _has_only_names_beside_han(text)
+    if _KANA.search(text) or main_script(text) == "ja":
+        return True
+    return _has_only_names_beside_han(text)
 
 
 def _has_only_names_beside_han(text: str) -> bool:
