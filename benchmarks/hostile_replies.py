@@ -16,11 +16,13 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from haystack.dataclasses import Document
+
 from rag.answers.agreement import Verification
 from rag.answers.claims import fold, without_citations
 from rag.answers.notices import marks_for
-from rag.answers.prompt_texts import Source, clean
 from rag.answers.verification import Verifier
+from rag.qa.prompt import clean, evidence_of, note_items
 
 REPLIES = Path(__file__).parent / "questions" / "hostile-replies.jsonl"
 LANGUAGES = ("en", "ja")
@@ -84,8 +86,13 @@ def judge(reply: dict[str, Any]) -> list[Judged]:
 def verify(reply: dict[str, Any]) -> Verification:
     """Return what the checker makes of a reply."""
     mark = marks_for(reply["question"]).left_out
-    notes = [Source(n["title"], n["title"], n["text"]) for n in reply["sources"]]
-    verifier = Verifier([clean(note, mark)[0].evidence() for note in notes], reply["question"])
+    notes = [
+        Document(content=note["text"], meta={"title": note["title"], "file_path": note["title"]})
+        for note in reply["sources"]
+    ]
+    items = note_items(notes, range(1, len(notes) + 1))
+    window = [evidence_of(clean(item, mark)) for item in items]
+    verifier = Verifier(window, reply["question"])
     verifier.feed(text_of(reply))
     return verifier.end()[1]
 

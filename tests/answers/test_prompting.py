@@ -1,27 +1,7 @@
-"""The words of a prompt: sources rendered and cut, earlier words made fit to be read again."""
+"""The words of a prompt: earlier words made fit to be read again."""
 
-from hypothesis import given
-from hypothesis import strategies as st
-
-from rag.answers.prompt_texts import Source, as_said, cut, fact_line, render
-from rag.text.token_estimate import count_tokens
+from rag.answers.prompt_texts import as_said, fact_line
 from tables import rows
-
-LONG = Source("Long", "v/l.md", " ".join(f"Sentence number {n} says a little." for n in range(60)))
-
-
-@given(st.integers(0, 500))
-def test_a_source_is_cut_at_the_end_of_a_sentence_and_nothing_of_it_is_lost(room):
-    parts = cut(LONG, 1, "abcd1234", room)
-    if parts is None:
-        assert room < 90
-        return
-    first, rest = parts
-    assert first.text.endswith(".") and rest.text.startswith("Sentence")
-    assert f"{first.text} {rest.text}" == LONG.text
-    assert count_tokens(render(first, 1, "abcd1234")) <= room
-    longer = LONG.text[: LONG.text.index(".", len(first.text)) + 1]
-    assert count_tokens(render(Source("Long", "v/l.md", longer), 1, "abcd1234")) > room
 
 
 @rows(

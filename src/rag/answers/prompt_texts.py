@@ -1,28 +1,20 @@
-"""The words of a prompt: rules to the model, how a note is shown as data, and where it is cut.
-
-`rag.qa.prompt` puts them together.
-"""
+"""The words of a prompt: rules to the model, and what the user said before; `rag.qa.prompt` puts
+them together."""
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from rag.answers.claims import Evidence, without_citations
+from rag.answers.claims import without_citations
 from rag.answers.notices import PHRASES, language_of, marks_for
-from rag.answers.prompt_injection import clean_name, without_instructions
-from rag.answers.quotation.units import cut_points
-from rag.text.messages import fenced, without_controls
-from rag.text.token_estimate import count_tokens
-from rag.vault.sentences import sentence_spans
+from rag.answers.prompt_injection import without_instructions
+from rag.text.messages import without_controls
 
 # Tokenizers differ from our estimate; most by less than this, and where one needs more the
 # server refuses the prompt and a shorter one is sent.
 MARGIN = 1.25
 TEMPLATE_TOKENS = 32  # what a chat template puts around two messages
-_MIN_SOURCE = 24  # tokens; a smaller rest of a source says nothing
 _DOUBTED = re.compile(r"[ \t]*\[\d+\?\]")  # a citation that was not borne out
 _SPACES = re.compile(r"[ \t]+(?=\n)|(?<=\S )[ \t]+")
 
@@ -64,32 +56,6 @@ _FACTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A passage of a note: `place` is `vault/path`, `heading` the headings above it, `tags` those
-    of the note, which a model is not shown."""
-
-    title: str
-    place: str
-    text: str
-    heading: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-
-    @property
-    def label(self) -> str:
-        """Title and headings in one line."""
-        return " › ".join(dict.fromkeys(part for part in (self.title, *self.heading) if part))
-
-    def names(self) -> dict[str, Any]:
-        """Return all but its text, as the metadata of an item of a context window."""
-        heading, tags = [*self.heading], [*self.tags]
-        return {"title": self.title, "place": self.place, "heading": heading, "tags": tags}
-
-    def evidence(self) -> Evidence:
-        """Return what it can support: its text and what it is called."""
-        return Evidence(f"{self.label}\n\n{self.text}")
-
-
 class Wording(NamedTuple):
     """The words of a prompt in one language: what a model is told to do, the question as it is
     `asked`, and the line above `facts` that the user told."""
@@ -120,47 +86,3 @@ def as_said(text: str, question: str) -> str:
         text = text.replace(marks_for(language).no_source, "")
     text, _ = without_instructions(_DOUBTED.sub("", without_citations(text)), left_out)
     return _SPACES.sub("", text).strip() or left_out
-
-
-def clean(source: Source, mark: str) -> tuple[Source, int]:
-    """Remove prompt injections from a source, and control characters: its names are the
-    writer's too.
-
-    :returns: the source, with `mark` in the place of each passage, and how many there were.
-    """
-    names = [clean_name(name, mark) for name in (source.title, *source.heading)]
-    text, count = without_instructions(without_controls(source.text), mark)
-    place, hidden = clean_name(source.place, mark)
-    title, *heading = (" ".join(name.split()) for name, _ in names)
-    cleaned = replace(source, title=title, heading=tuple(heading), text=text.rstrip(), place=place)
-    return cleaned, count + hidden + sum(n for _, n in names)
-
-
-def render(source: Source, number: int, code: str) -> str:
-    """Return a source as the model is shown it: numbered, and fenced with a code."""
-    return f"[{number}] {source.label} ({source.place})\n{fenced(source.text, code)}\n\n"
-
-
-def cut(source: Source, number: int, code: str, room: int) -> tuple[Source, Source] | None:
-    """Divide a source that is too long where it can be cut; the first of all, which must not be
-    left out, at the end of a sentence where nothing whole fits.
-
-    :returns: as much of it as fits into `room` tokens, and the rest; `None` when too little fits.
-    """
-
-    def upto(end: int) -> Source:
-        return replace(source, text=source.text[:end].rstrip())
-
-    def fitting(ends: list[int]) -> int:
-        count = bisect_right(
-            ends, room, key=lambda end: count_tokens(render(upto(end), number, code))
-        )
-        end = ends[count - 1] if count else 0
-        return end if count_tokens(upto(end).text) >= _MIN_SOURCE else 0
-
-    end = fitting(cut_points(source.text))
-    if not end and number == 1:
-        end = fitting([end for _, end in sentence_spans(source.text)])
-    if not end:
-        return None
-    return upto(end), replace(source, text=source.text[end:].lstrip())

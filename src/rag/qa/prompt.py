@@ -18,16 +18,19 @@ from __future__ import annotations
 
 import logging
 import secrets
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, NamedTuple
 
 from haystack.dataclasses import Document
 
 from rag.answers import prompt_texts as words
+from rag.answers.claims import Evidence
 from rag.answers.notices import marks_for
-from rag.answers.prompt_texts import Source
+from rag.answers.prompt_injection import clean_name, without_instructions
+from rag.answers.quotation.units import cut_points
 from rag.context.formatters import merged, role_of
 from rag.context.models import (
     BudgetAllocation,
@@ -45,9 +48,10 @@ from rag.exceptions import ContextError, TooLongError
 from rag.query.models import QueryBundle
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.support.json_reports import hidden, nullable, optional
-from rag.text.messages import brief, unused_code
+from rag.text.messages import brief, fenced, unused_code, without_controls
 from rag.text.token_estimate import count_tokens
 from rag.vault.chunking import chunk_lines, merged_text
+from rag.vault.sentences import sentence_spans
 
 # A step that fails is told of in the answer's notices, and need not be printed as a log line too.
 logging.getLogger("rag.context").addHandler(logging.NullHandler())
@@ -56,6 +60,7 @@ RETRIEVAL, MEMORY, CONVERSATION = (SourceType.RETRIEVAL, SourceType.MEMORY, Sour
 QUESTION_PRIORITY = 9
 # Of what rules and question leave; what is not used goes to the notes.
 SHARES = {MEMORY: 0.1, CONVERSATION: 0.2}
+_LEAST_SHOWN = 24  # tokens; a smaller beginning of a note says nothing
 _MESSAGE_TOKENS = 8  # what a chat template puts around one more message
 
 LeftOut = tuple[ContextItem, str]  # what did not go on, and why
@@ -125,7 +130,7 @@ class Prompt:
     """
 
     messages: list[dict[str, str]]
-    sources: list[Source]
+    sources: Items
     ranks: list[int]
     tokens: int
     planted: int
@@ -144,9 +149,9 @@ class Around(NamedTuple):
     before: Document | None = None
     after: Document | None = None
 
-    def widened(self, source: Source, sides: Collection[str]) -> tuple[Source, list[Any]]:
-        """Return a source with the chunks of some `sides` around the passage, without what two of
-        them repeat, and the lines (first, last) of each that was added."""
+    def widened(self, note: ContextItem, sides: Collection[str]) -> ContextItem:
+        """Return a note with the chunks of some `sides` around the passage, without what two of
+        them repeat, and the lines (first, last) of each as `added`."""
         before = self.before if "before" in sides else None
         after = self.after if "after" in sides else None
         parts = [part for part in (before, self.passage, after) if part]
@@ -156,8 +161,8 @@ class Around(NamedTuple):
             for part, unit in zip(parts, lines, strict=True)
             if part is not self.passage
         ]
-        heading = tuple(map(str, parts[0].meta.get("heading") or ()))
-        return replace(source, text=merged_text(lines), heading=heading), added
+        heading = [*map(str, parts[0].meta.get("heading") or ())]
+        return _with(note, merged_text(lines), heading=heading, added=added)
 
 
 def load_neighbours(store: BaseDocumentStore, documents: Sequence[Document]) -> dict[int, Around]:
@@ -233,15 +238,78 @@ def rank_of(item: ContextItem) -> int:
     return int(item.metadata.get("rank") or 0) if item.source == RETRIEVAL else 0
 
 
-def source_of(item: ContextItem) -> Source:
-    """Return the source that an item holds."""
-    of = item.metadata
-    return Source(of["title"], of["place"], item.content, tuple(of["heading"]), tuple(of["tags"]))
+def note_items(documents: Sequence[Document], ranks: Collection[int]) -> Items:
+    """Return documents of some ranks as items; scores only fall, so that the order is kept."""
+    return [
+        ContextItem(
+            content=document.content or "",
+            source=RETRIEVAL,
+            score=1 - rank / (len(documents) + 1),
+            metadata={
+                "rank": rank,
+                "title": str(document.meta.get("title") or ""),
+                "place": f"{document.meta.get('vault')}/{document.meta.get('file_path')}",
+                "heading": [*map(str, document.meta.get("heading") or ())],
+                "tags": [*map(str, document.meta.get("tags") or ())],
+            },
+        )
+        for rank, document in enumerate(documents, 1)
+        if rank in ranks
+    ]
 
 
-def _with(item: ContextItem, source: Source, **metadata: Any) -> ContextItem:
-    metadata = {**item.metadata, **source.names(), **metadata}
-    return item.model_copy(update={"content": source.text, "metadata": metadata})
+def label_of(note: ContextItem) -> str:
+    """Return the title and headings of a note in one line."""
+    parts = (note.metadata["title"], *note.metadata["heading"])
+    return " › ".join(dict.fromkeys(filter(None, parts)))
+
+
+def evidence_of(note: ContextItem) -> Evidence:
+    """Return what a note can support: its text and what it is called."""
+    return Evidence(f"{label_of(note)}\n\n{note.content}")
+
+
+def clean(note: ContextItem, mark: str) -> ContextItem:
+    """Remove prompt injections from a note, and control characters, with `mark` in the place of
+    each passage; its names are the writer's too. They are counted as `planted`."""
+    of = note.metadata
+    text, count = without_instructions(without_controls(note.content), mark)
+    names = [clean_name(name, mark) for name in (of["place"], of["title"], *of["heading"])]
+    title, *heading = (" ".join(name.split()) for name, _ in names[1:])
+    changed = {"title": title, "heading": heading, "place": names[0][0]}
+    return _with(note, text.rstrip(), **changed, planted=count + sum(n for _, n in names))
+
+
+def render(note: ContextItem, number: int, code: str) -> str:
+    """Return a note as the model is shown it: numbered, and fenced with a code."""
+    place = note.metadata["place"]
+    return f"[{number}] {label_of(note)} ({place})\n{fenced(note.content, code)}\n\n"
+
+
+def cut(note: ContextItem, number: int, code: str, room: int) -> tuple[str, str] | None:
+    """Divide the text of a note that is too long where it can be cut; of the first, which must not
+    be left out, at the end of a sentence where nothing whole fits.
+
+    :returns: as much of it as fits into `room` tokens, and the rest; `None` when too little fits.
+    """
+    text = note.content
+
+    def size(end: int) -> int:
+        return count_tokens(render(_with(note, text[:end].rstrip()), number, code))
+
+    def fitting(ends: list[int]) -> int:
+        count = bisect_right(ends, room, key=size)
+        end = ends[count - 1] if count else 0
+        return end if count_tokens(text[:end].rstrip()) >= _LEAST_SHOWN else 0
+
+    end = fitting(cut_points(text))
+    if not end and number == 1:
+        end = fitting([end for _, end in sentence_spans(text)])
+    return (text[:end].rstrip(), text[end:].lstrip()) if end else None
+
+
+def _with(item: ContextItem, content: str, **metadata: Any) -> ContextItem:
+    return item.model_copy(update={"content": content, "metadata": {**item.metadata, **metadata}})
 
 
 def _notes(items: Items) -> Items:
@@ -279,8 +347,7 @@ class Layout:
                 continue
             best, sides = item, set[str]()
             for side in ("after", "before"):
-                source, added = around.widened(source_of(item), {*sides, side})
-                trial = self._measured(_with(item, source, added=added), number)
+                trial = self._measured(around.widened(item, {*sides, side}), number)
                 if trial.token_count - item.token_count <= left:
                     best, sides = trial, {*sides, side}
             wider[item.id] = best
@@ -290,13 +357,7 @@ class Layout:
     def clean(self, items: Items, query: QueryBundle) -> Items:
         """Remove prompt injections from the notes."""
         mark = marks_for(self._question).left_out
-        cleaned = []
-        for item in items:
-            if item.source == RETRIEVAL:
-                source, planted = words.clean(source_of(item), mark)
-                item = _with(item, source, planted=planted)
-            cleaned.append(item)
-        return cleaned
+        return [clean(item, mark) if item.source == RETRIEVAL else item for item in items]
 
     def add_question(self, items: Items, query: QueryBundle) -> Items:
         """Add the question; a step of the user's cannot lose it."""
@@ -317,8 +378,8 @@ class Layout:
                 placed.append(whole)
                 left -= whole.token_count
                 continue
-            if parts := words.cut(source_of(item), number, self._code, left):
-                first, rest = (self._measured(_with(item, s, cut=True), number) for s in parts)
+            if parts := cut(item, number, self._code, left):
+                first, rest = (self._measured(_with(item, t, cut=True), number) for t in parts)
                 placed += [first, rest.model_copy(update={"id": f"{item.id}/rest"})]
             else:
                 placed.append(whole)
@@ -326,7 +387,7 @@ class Layout:
         return placed
 
     def _measured(self, item: ContextItem, number: int) -> ContextItem:
-        tokens = count_tokens(words.render(source_of(item), number, self._code))
+        tokens = count_tokens(render(item, number, self._code))
         return item.model_copy(update={"token_count": tokens})
 
     def format(self, window: ContextWindow) -> list[dict[str, str]]:
@@ -345,10 +406,7 @@ class Layout:
             facts = "".join(item.content for item in by[MEMORY])
             last = [
                 f"{words.wording(self._question).facts}{facts}\n" if facts else "",
-                *(
-                    words.render(source_of(item), number, self._code)
-                    for number, item in enumerate(by[RETRIEVAL], 1)
-                ),
+                *(render(item, number, self._code) for number, item in enumerate(by[RETRIEVAL], 1)),
                 *(item.content for item in by[SourceType.USER]),
             ]
             messages.append(("user", "".join(last)))
@@ -357,7 +415,7 @@ class Layout:
 
 def build_prompt(
     question: str,
-    sources: Sequence[Source],
+    documents: Sequence[Document],
     room: int,
     remembered: Sequence[ContextItem] = (),
     steps: Sequence[PipelineStep] = (),
@@ -365,22 +423,22 @@ def build_prompt(
     around: Mapping[int, Around] | None = None,
     write: Write | None = None,
 ) -> Prompt:
-    """Put a question, what is remembered, and as many sources as fit into a prompt.
+    """Put a question, what is remembered, and as many documents as fit into a prompt.
 
     :param room: how many tokens the model reads, those of the answer not counted.
     :param steps: the user's own; see `OwnSteps`.
     :param too_long: the prompt of the same that was too long: the better half of it is tried.
-    :param around: what stands around sources, by number; added as far as there is room.
+    :param around: what stands around documents, by number; added as far as there is room.
     :param write: writes the user's message of facts, what was said and notes, in that order.
-    :raises TooLongError: when the question leaves no room for a source; `ContextError`: the steps.
+    :raises TooLongError: when the question leaves no room for a note; `ContextError`: the steps.
     """
     memory = _remembered(remembered, question)
     budget, limits = _share_out(question, room, memory)
     layout = Layout(question, budget.get_allocation(RETRIEVAL), around or {}, write)
-    ranks = too_long.ranks[: len(too_long.ranks) // 2] if too_long else range(1, len(sources) + 1)
+    ranks = too_long.ranks[: len(too_long.ranks) // 2] if too_long else range(1, len(documents) + 1)
     own = OwnSteps()
     own.left_out += too_long.dropped if too_long else ()
-    notes = _found(sources, ranks)
+    notes = note_items(documents, ranks)
     pipeline = (
         ContextPipeline(room, budget=budget)
         .add_system_prompt(words.wording(question).rules)
@@ -403,17 +461,17 @@ def build_prompt(
         if dropped and not any(map(rank_of, made.overflow_items)):
             raise ContextError("your own steps left no note", hint="Check ask.steps.")
         raise no_room()
-    untried = {*range(1, len(sources) + 1)} - {*ranks} - {rank_of(item) for item, _ in dropped}
+    untried = {*range(1, len(documents) + 1)} - {*ranks} - {rank_of(item) for item, _ in dropped}
     messages = made.formatted_output
     return Prompt(
         messages=messages,
-        sources=[source_of(item) for item in shown],
+        sources=shown,
         ranks=[rank_of(item) for item in shown],
         tokens=sum(count_tokens(message["content"]) for message in messages),
         planted=sum(item.metadata["planted"] for item in shown),
         numbered=all(f"[{n}]" in messages[-1]["content"] for n in range(1, len(shown) + 1)),
         dropped=dropped,
-        report=_report(made, limits, own, _found(sources, untried)),
+        report=_report(made, limits, own, note_items(documents, untried)),
     )
 
 
@@ -473,20 +531,6 @@ def _remembered(items: Sequence[ContextItem], question: str) -> Items:
         changes.append({"content": text, "token_count": count_tokens(text) + _MESSAGE_TOKENS})
     pairs = zip([*facts, *turns], changes, strict=True)
     return [item.model_copy(update=change) for item, change in pairs]
-
-
-def _found(sources: Sequence[Source], ranks: Collection[int]) -> Items:
-    """Return some sources as items; scores only fall, so that the order is kept."""
-    return [
-        ContextItem(
-            content=source.text,
-            source=RETRIEVAL,
-            score=1 - rank / (len(sources) + 1),
-            metadata={"rank": rank, **source.names()},
-        )
-        for rank, source in enumerate(sources, 1)
-        if rank in ranks
-    ]
 
 
 def _report(

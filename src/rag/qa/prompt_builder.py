@@ -15,7 +15,6 @@ from rag.answers import prompt_texts as words
 from rag.answers.agreement import Verification
 from rag.answers.notices import marks_for
 from rag.answers.prompt_injection import clean_name
-from rag.answers.prompt_texts import Source
 from rag.clients.factory import chat_provider
 from rag.clients.protocols import Response
 from rag.config import ModelsConfig, OllamaConfig, complete, models_config
@@ -24,7 +23,14 @@ from rag.context.models import ContextItem, Items, SourceType
 from rag.context.steps import find_step
 from rag.exceptions import RAGError, UsageError
 from rag.qa.answer import AnswerStream, HopelessError
-from rag.qa.prompt import Prompt, build_prompt, load_neighbours, no_room, rank_of
+from rag.qa.prompt import (
+    Prompt,
+    build_prompt,
+    evidence_of,
+    load_neighbours,
+    no_room,
+    rank_of,
+)
 from rag.search.components import SearchComponent
 from rag.search.query import Retrieval
 from rag.stores.base.document_store import BaseDocumentStore
@@ -138,7 +144,7 @@ class Written(NotCopied):
     def begin(self, stream: AnswerStream) -> None:
         """Let a listener verify what is written by the sources of the prompt."""
         assert self.built
-        window = [source.evidence() for source in self.built.sources]
+        window = [*map(evidence_of, self.built.sources)]
         stream.begin(window, self.question, self.built.numbered)
 
 
@@ -222,33 +228,22 @@ class AnswerPromptBuilder(SearchComponent):
             chat = chat_provider(self.config or complete())
             self._known_window = chat.context_window(self.model)
         room = self._known_window - min(self.max_tokens, self._known_window // 3)
-        sources = [source_of(document) for document in documents]
         steps = [find_step(name) for name in self.steps]
         template = self._template
         if template is None:
             store = None if too_long else self.document_store
             around = load_neighbours(store, documents) if store else {}
-            return build_prompt(question, sources, room, remembered, steps, too_long, around)
+            return build_prompt(question, documents, room, remembered, steps, too_long, around)
 
         def write(items: Items) -> str:
             return template.write(question, documents, items)
 
         while True:
-            built = build_prompt(question, sources, room, remembered, steps, too_long, write=write)
+            built = build_prompt(
+                question, documents, room, remembered, steps, too_long, write=write
+            )
             if built.tokens * words.MARGIN + words.TEMPLATE_TOKENS <= room:
                 return built
             if len(built.ranks) < 2:
                 raise no_room()
             too_long = built
-
-
-def source_of(document: Document) -> Source:
-    """Return a document as a source of a prompt."""
-    meta = document.meta
-    return Source(
-        title=str(meta.get("title") or ""),
-        place=f"{meta.get('vault')}/{meta.get('file_path')}",
-        text=document.content or "",
-        heading=tuple(map(str, meta.get("heading") or ())),
-        tags=tuple(map(str, meta.get("tags") or ())),
-    )

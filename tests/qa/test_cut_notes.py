@@ -3,8 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.answers.prompt_texts import Source, cut, render
+from prompt_notes import note
 from rag.answers.quotation.units import cut_points, quotable_units
+from rag.context.models import ContextItem
+from rag.qa.prompt import cut, note_items, render
 from rag.text.token_estimate import count_tokens
 from tables import rows
 
@@ -59,19 +61,40 @@ def test_a_cut_lies_within_no_unit(content):
         assert not ended & {*range(unit.first, unit.last)}
 
 
+def item(content: str) -> ContextItem:
+    [made] = note_items([note("T", "v/t.md", content)], [1])
+    return made
+
+
 @given(st.lists(st.sampled_from(PARTS), min_size=3, max_size=8).map("".join), st.integers(40, 200))
-def test_what_is_kept_of_a_source_fits_and_nothing_is_lost(content, room):
-    source = Source("T", "v/t.md", content)
-    if parts := cut(source, 2, "abcd1234", room):
+def test_what_is_kept_of_a_note_fits_and_nothing_is_lost(content, room):
+    if parts := cut(item(content), 2, "abcd1234", room):
         kept, rest = parts
-        assert count_tokens(render(kept, 2, "abcd1234")) <= room
-        assert "".join(f"{kept.text}{rest.text}".split()) == "".join(content.split())
-        assert len(kept.text) in {len(content[:p].rstrip()) for p in cut_points(content)}
+        assert count_tokens(render(item(kept), 2, "abcd1234")) <= room
+        assert "".join(f"{kept}{rest}".split()) == "".join(content.split())
+        assert len(kept) in {len(content[:p].rstrip()) for p in cut_points(content)}
 
 
 def test_of_the_first_note_a_sentence_is_shown_where_nothing_whole_fits():
-    item = " ".join(f"Sentence {n} of one long item of a list." for n in range(60))
-    source = Source("T", "v/t.md", f"- {item}\n")
-    assert cut(source, 2, "abcd1234", 200) is None
-    kept, _ = cut(source, 1, "abcd1234", 200) or (None, None)
-    assert kept and kept.text.endswith("of a list.")
+    content = " ".join(f"Sentence {n} of one long item of a list." for n in range(60))
+    long = item(f"- {content}\n")
+    assert cut(long, 2, "abcd1234", 200) is None
+    kept, _ = cut(long, 1, "abcd1234", 200) or ("", "")
+    assert kept.endswith("of a list.")
+
+
+LONG = " ".join(f"Sentence number {n} says a little." for n in range(60))
+
+
+@given(st.integers(0, 500))
+def test_a_note_is_cut_at_the_end_of_a_sentence_and_nothing_of_it_is_lost(room):
+    parts = cut(item(LONG), 1, "abcd1234", room)
+    if parts is None:
+        assert room < 90
+        return
+    first, rest = parts
+    assert first.endswith(".") and rest.startswith("Sentence")
+    assert f"{first} {rest}" == LONG
+    assert count_tokens(render(item(first), 1, "abcd1234")) <= room
+    longer = LONG[: LONG.index(".", len(first)) + 1]
+    assert count_tokens(render(item(longer), 1, "abcd1234")) > room
