@@ -106,7 +106,10 @@ class IndexUnavailableError(RAGError, kind="index", exit_code=3):
 
 
 class ConnectionError(RAGError, kind="connection", exit_code=4):
-    """A service did not answer; `server` is the address that was tried."""
+    """A service did not answer; `server` is the address that was tried, and `is_needless` whether
+    no setting names it: that it is not there is nothing to tell."""
+
+    is_needless = False
 
     def __init__(
         self, message: str, server: str = "", *, details: str = "", hint: str = ""

@@ -24,7 +24,7 @@ from rag.app.index_state import IndexState, check_vaults
 from rag.app.notes import NoteRef, find_named
 from rag.app.requests import RelatedRequest
 from rag.app.results import copied
-from rag.exceptions import EMBED_REST
+from rag.exceptions import EMBED_REST, Standing
 from rag.index.embedding_space import read_background, read_embedded
 from rag.index.lookup import FoundNote
 from rag.index.searchable_text import lexical_parts
@@ -603,10 +603,9 @@ class _Note:
         near = None
         if embedded := read_embedded(self._manifest):
             if embedded.is_partial:
-                self.notices.append(
-                    f"{embedded.embedded:,} of {embedded.readable:,} chunks have embeddings: notes"
-                    f" without any are compared by words alone {EMBED_REST}"
-                )
+                share = f"{embedded.embedded:,} of {embedded.readable:,} chunks have embeddings"
+                rest = f"notes without any are compared by words alone {EMBED_REST}"
+                self.notices.append(Standing(f"{share}: {rest}"))
             background = read_background(self._manifest)
             compared = (self._chunks, self._filters, likely, self._repeated, self._limit)
             near = near_in_meaning(self._store, background, *compared)

@@ -26,7 +26,7 @@ from rag.clients.http_client import Deltas, HttpClient
 from rag.clients.protocols import FAILURE, INTERRUPTED, NO_REASONING, RESPONSE, Response
 from rag.clients.servers import OLLAMA, OPENAI
 from rag.config import AUTO, ModelsConfig, OllamaConfig, load_config, models_config
-from rag.exceptions import RAGError
+from rag.exceptions import ConnectionError, RAGError
 from rag.text.token_estimate import count_tokens
 
 _CHARACTERS_PER_TOKEN = 12  # an answer of more per allowed token has no end
@@ -111,6 +111,8 @@ class _ChatGenerator:
         except RAGError as error:
             if not self.keeps_failures:
                 raise
+            if type(error) is ConnectionError and self._client:  # it does not answer
+                error.is_needless = not self._client.endpoint.is_chosen
             meta[FAILURE] = error
         except KeyboardInterrupt:
             if not getattr(streaming_callback, "keeps_partial", False):

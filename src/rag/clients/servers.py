@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from rag.config import ModelsConfig, OllamaConfig, RAGConfig, load_config
+from rag.config.sections import AUTO
 from rag.config.servers import read_key
 from rag.exceptions import ConfigError, ConnectionError
 
@@ -61,6 +62,12 @@ class Endpoint:
     def root(self) -> str:
         """The address that a server's own paths follow: without the version of the API."""
         return _VERSIONED.sub(r"\1", self.url.rstrip("/"))
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether the settings name it or its model: Ollama on this machine is asked anyway."""
+        is_default = self.url == OllamaConfig.url and self.model == AUTO
+        return self.api != OLLAMA or not is_default
 
     @property
     def key(self) -> str:

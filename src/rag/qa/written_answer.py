@@ -199,7 +199,8 @@ def _chosen(answer: Answer, written: Written, question: str) -> Answer:
         why = Standing(why) if isinstance(failure, ConnectionError) else why
     else:
         why = notice(question, "no_answer" if is_empty else "not_supported", model=model)
-    answer.notices.append(why)
+    if not (isinstance(failure, ConnectionError) and failure.is_needless):
+        answer.notices.append(why)
     if not answer.found:
         if not failure and response.finish_reason and is_empty:
             failure = answer.failure = UnfinishedError(why)

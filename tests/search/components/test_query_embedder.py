@@ -136,13 +136,14 @@ class TestTheIndexStandsInTheWay:
         assert "another version of bge-m3" in said
         assert server.inputs() == []
 
-    @pytest.mark.parametrize("mode", ["auto", "hybrid"])
-    def test_of_an_index_embedded_in_part_it_says_how_much_is(self, embedder, mode):
+    @pytest.mark.parametrize("mode", ["auto", "hybrid", "dense"])
+    def test_of_an_index_embedded_in_part_it_says_what_is_not_found(self, embedder, mode):
         with embedder("part") as component:
             query = run(component, mode=mode)
-        assert query.mode == "hybrid"
+        assert query.mode == ("dense" if mode == "dense" else "hybrid")
         assert query.embedding
-        assert query.notices[0].startswith("2 of 3 chunks have embeddings: the others are ranked")
+        said = [notice.partition(":")[0] for notice in query.notices]
+        assert said == ["only 2 of 3 chunks have embeddings"] * (mode == "dense")
 
     def test_chunks_that_the_model_does_not_read_lack_none(self, embedder):
         with embedder("english", embedding_model="all-minilm") as component:

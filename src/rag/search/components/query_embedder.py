@@ -37,7 +37,7 @@ from rag.support.vector_digest import has_sample, may_be_same
 _READ = 1_000  # characters of a query that a model reads: for more it takes seconds
 _LONG = f"the query is long: its meaning is that of the first {_READ:,} characters"
 _BY_MEANING = "no note holds a word of it: it is searched by meaning alone"
-_PARTLY = "{:,} of {:,} chunks have embeddings: the others {} {}"
+_PARTLY = "only {:,} of {:,} chunks have embeddings: the others are not found {}"
 
 
 @component
@@ -136,10 +136,10 @@ class QueryEmbedder(SearchComponent):
                 return mode, notice
             said = f"{notice}: search is by words" if mode == SearchMode.HYBRID else ""
             return SearchMode.LEXICAL, said
-        others, notice = "are not found" if is_dense else "are ranked by words", ""
-        if embedded.is_partial:
-            notice = _PARTLY.format(embedded.embedded, embedded.readable, others, EMBED_REST)
-        return mode if is_dense else SearchMode.HYBRID, notice
+        if not is_dense:  # chunks without an embedding are found by words: `status` counts them
+            return SearchMode.HYBRID, ""
+        partly = _PARTLY.format(embedded.embedded, embedded.readable, EMBED_REST)
+        return mode, partly if embedded.is_partial else ""
 
     def _embed(
         self, query: Query, text: str, mode: str, embedded: Embedded
