@@ -24,9 +24,11 @@ NOTE = b"# Beacon\n\nThe beacon is lit at dusk.\n"
 
 
 def count_on_disk(folder: Path) -> int:
-    """Return how many regular files there are below a folder, links not followed."""
-    paths = (Path(path) / name for path, _, names in os.walk(folder) for name in names)
-    return sum(stat.S_ISREG(path.lstat().st_mode) for path in paths)
+    """Return what `find FOLDER -type f -o -type l | wc -l` says: files and links, not followed."""
+    tree = os.walk(folder)
+    paths = (Path(path) / name for path, folders, names in tree for name in (*folders, *names))
+    modes = [path.lstat().st_mode for path in paths]
+    return sum(stat.S_ISREG(mode) or stat.S_ISLNK(mode) for mode in modes)
 
 
 @pytest.fixture
@@ -95,7 +97,7 @@ def test_a_file_that_is_too_large_and_one_that_settings_ignore_are_left_out(
     assert counted.total == count_on_disk(tmp_path / "work") == 3
 
 
-def test_links_pipes_and_what_folders_lead_to_are_no_files(count, tmp_path):
+def test_links_are_listed_and_not_followed_and_pipes_are_no_files(count, tmp_path):
     write_all(tmp_path / "elsewhere", {"far.md": NOTE})
     folder = tmp_path / "work"
     write_all(folder, {"a.md": NOTE, "folder.pdf/inside.md": NOTE})
@@ -105,10 +107,12 @@ def test_links_pipes_and_what_folders_lead_to_are_no_files(count, tmp_path):
         "out": "../elsewhere",
         "gone.pdf": "no",
         "me": ".",
+        ".hidden": "a.md",
+        "folder.pdf/.deep": "../a.md",
     }.items():
         (folder / name).symlink_to(target)
     counted, _ = count({})
-    assert (counted.total, counted.left_out) == (2, {})
+    assert (counted.total, counted.left_out) == (8, {"link": 4, "hidden": 2})
     assert counted.total == count_on_disk(folder)
 
 

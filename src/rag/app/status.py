@@ -25,7 +25,7 @@ from rag.support.disk_space import disk_usage
 from rag.support.file_kinds import READ
 from rag.support.json_reports import optional
 from rag.support.vector_digest import shortened
-from rag.vault.discovery import UNREADABLE, LeftOut, Scan
+from rag.vault.discovery import LINK, UNREADABLE, LeftOut, Scan
 from rag.vault.documents import ENCRYPTED, OCR, PARTLY, SCAN, TOO_LARGE, WITH_TEXT
 from rag.vault.markdown import MARKDOWN
 
@@ -238,6 +238,7 @@ NOT_YET = "not indexed yet"
 HINTS = {  # what there is to do, by reason
     ENCRYPTED: "encrypted: save a copy that needs no password beside it",
     TOO_LARGE: "too large: index.max_file_mb, or a file in parts, has more read",
+    LINK: "link: what it leads to is indexed where it is, if that is in a vault",
 }
 
 
@@ -251,7 +252,7 @@ class ScanCount:
 
 @dataclass(frozen=True)
 class VaultFiles:
-    """The files of a vault, links not among them; the numbers add up to `total`.
+    """The files of a vault, and the links in it; the numbers add up to `total`.
 
     :param indexed: how many are, by kind: `markdown`, `pdf`, …
     :param left_out: of how many no text is, by reason; one that could not be read is found by its

@@ -28,7 +28,7 @@ _NO_FILE = (errno.EINVAL, errno.EISDIR, errno.ENXIO, errno.ENOENT, errno.ELOOP)
 FOLDER = ".obsidian"
 _RULE_FILES = (*_IGNORE_FILES, FOLDER)
 _TWINS = "two files have this name, written in different Unicode"
-HIDDEN, NO_READER, UNREADABLE = "hidden", "no reader", "unreadable"
+HIDDEN, NO_READER, UNREADABLE, LINK = "hidden", "no reader", "unreadable", "link"
 _LEADS_OUT = "this link leads to a folder outside the vault: it is not followed"
 
 
@@ -53,8 +53,8 @@ class Scan:
     """What a vault's folder holds.
 
     `problems` maps a path to why it could not be listed, `notices` to what else there is to know
-    of it: nothing is missing that was to be found. `left_out` are all other files, links not among
-    them, where they were asked for.
+    of it: nothing is missing that was to be found. `left_out` are all other files and all links,
+    where they were asked for.
     """
 
     notes: list[NoteFile] = field(default_factory=list)
@@ -138,15 +138,16 @@ class _Walk:
         """Keep account of a file that is no note, or of all files below a folder."""
         if not self._everything:
             return
-        if entry is None or entry.is_file(follow_symlinks=False):
+        if entry is None or entry.is_symlink() or entry.is_file(follow_symlinks=False):
             self.scan.left_out.append(LeftOut(_name(file), reason))
         elif entry.is_dir(follow_symlinks=False):
             for path, folders, names in os.walk(entry.path):
                 self.check_time()
                 folders.sort()
                 below = file.rstrip("/") + path[len(entry.path) :]
-                for name in sorted(names):
-                    if stat.S_ISREG(os.lstat(os.path.join(path, name)).st_mode):
+                for name in sorted((*names, *folders)):
+                    mode = os.lstat(os.path.join(path, name)).st_mode
+                    if stat.S_ISREG(mode) or stat.S_ISLNK(mode):
                         self.scan.left_out.append(LeftOut(_name(f"{below}/{name}"), reason))
 
     def notes(self, name: str, path: str, rules: _Rules) -> Iterator[NoteFile]:
@@ -167,6 +168,7 @@ class _Walk:
                 if entry.name.startswith("."):
                     self.leave_out(file, HIDDEN, entry)
                 elif entry.is_symlink():
+                    self.leave_out(file, LINK)
                     if self._leads_out(entry) and not _ignored_by(file + "/", rules):
                         self.scan.notices[_name(file)] = _LEADS_OUT
                 elif entry.is_dir():

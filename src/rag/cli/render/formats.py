@@ -23,7 +23,7 @@ FORMATS = ("text", "table", "json", "jsonl", "csv", "md", "lines", "paths", "pat
 NOTE_FORMATS = ("text", "json", "paths", "paths0")  # of other commands that name notes
 _SNIPPET = 240  # characters
 _COLUMNS = (
-    "rank score vault path title heading line line_start line_end tags created file text gone"
+    "rank score vault path title heading line line_start line_end tags created file text gone page"
 )
 
 
@@ -105,6 +105,7 @@ def _csv(report: SearchReport, full: bool) -> str:
             "path": result.file_path,
             "score": round(result.score, 6),
             "gone": "true" if result.gone else "",
+            "page": result.page or "",
         }
         cells |= {"heading": " › ".join(result.heading), "tags": " ".join(result.tags)}
         cells["text"] = _text_of(result, report, full)
@@ -146,4 +147,5 @@ def _lines(report: SearchReport, _full: bool) -> Iterator[str]:
         excerpt = result.context or Excerpt(result.line, [line_text(result)])
         for line, text in enumerate(excerpt.lines, excerpt.line_start):
             mark = ":" if line == result.line else "-"
-            yield f"{file}{mark}{line}{mark}{text}\n"
+            # The lines of a PDF are our own: its reader, and `rag get`, go by pages.
+            yield f"{file}{mark}{result.page or line}{mark}{text}\n"
