@@ -84,3 +84,11 @@ class TestPropertiesInTheQuery:
         assert (sorted(result) if "title:" in query else result) == (
             sorted(found) if "title:" in query else found
         )
+
+
+def test_of_a_copied_vault_a_search_by_dates_says_what_it_leaves_out(rag, write_notes):
+    files = write_notes("work", {f"{name}.md": "The quokka.\n" for name in "abcdef"})
+    assert rag("index", "-q", files).code == 0
+    ran = rag("search", "quokka", "--modified-from", "2020")
+    assert ran.code == 1
+    assert "left out: 6 notes without a date of change (times of copied files are none)" in ran.err

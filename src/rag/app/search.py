@@ -20,7 +20,8 @@ from rag.text.messages import brief, plural
 if TYPE_CHECKING:
     from rag.search.planned_query import Intent
 
-_WITHOUT_DATE = "vault = ? AND created = '' AND length(chunks) > 0"
+_WITHOUT_DATE = "vault = ? AND {} = '' AND length(chunks) > 0"
+_DATES = {"created": "a date", "modified": "a date of change (times of copied files are none)"}
 _NEAREST, _TITLE = 3, 60  # notes that are named where nothing matches; characters of a title
 
 
@@ -69,12 +70,16 @@ def search(workspace: Workspace, request: SearchRequest) -> SearchReport:
         order=request.order,
     )
     response.notices = [*refreshed, *notices, *response.notices]
-    is_dated = bool(filters.date_from or filters.date_to) and filters.date_field == "created"
-    if is_dated or not response.results:
+    dated = {filters.date_field} if filters.date_from or filters.date_to else set[str]()
+    dated |= {"modified"} if filters.modified_from or filters.modified_to else set()
+    if dated or not response.results:
         with workspace.manifest() as manifest:
             vaults = filters.vaults or manifest.vaults()
-            if left_out := sum(manifest.rows(_WITHOUT_DATE, vault) for vault in vaults if is_dated):
-                response.notices.append(f"left out: {plural(left_out, 'note')} without a date")
+            for name in sorted(dated):
+                undated = _WITHOUT_DATE.format(name)
+                if left_out := sum(manifest.rows(undated, vault) for vault in vaults):
+                    notes = plural(left_out, "note")
+                    response.notices.append(f"left out: {notes} without {_DATES[name]}")
             if not response.results:
                 query, tags = response.query, response.tags
                 response.notices += unmatched(manifest, query, filters, tags, intent, index)
