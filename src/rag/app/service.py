@@ -9,6 +9,7 @@ import os
 import plistlib
 import re
 import shutil
+import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -510,7 +511,7 @@ def install(
 
     :param minutes: between two runs; 0 for a program that goes on.
     :param name: that of the scheduler; without it, the first that works here.
-    :param dry_run: do nothing; a scheduler that is named need not work here.
+    :param dry_run: do nothing; no scheduler need work here.
     :raises ConnectionError: when no scheduler works here, or one does not do what it is asked.
     """
     from rag.index.vault_registry import NO_VAULT, configured_vaults
@@ -567,6 +568,9 @@ def _choose(name: str, dry_run: bool) -> tuple[Scheduler, list[str]]:
         " starts it at boot). Any other scheduler may run `rag index -q`."
     )
     what = f"{name} cannot be used" if name else "no scheduler works"
+    if dry_run:  # what the usual one would be given is the same
+        usual = "launchd" if sys.platform == "darwin" else "systemd"
+        return SCHEDULERS[usual], [f"{what} here: {causes}. {hint}"]
     raise ConnectionError(f"{what} here: {causes}", hint=hint)
 
 
