@@ -75,6 +75,7 @@ def test_the_state_of_the_index_and_of_the_server(client):
     ("GET", "/v1/search?query=a&limit=3", None, 400, "usage", "limit"),
     ("GET", "/v1/notes/Backups/related?limit=3", None, 400, "usage", "limit"),
     ("GET", "/v1/search?query=a&query=b", None, 400, "usage", "more than once"),
+    ("GET", "/v1/search?query=%ff", None, 400, "usage", "UTF-8"),
     ("GET", "/v1/search?query=a&from=whenever", None, 400, "usage", "whenever"),
     ("GET", "/v1/search?query=a&from=2025&to=2024", None, 400, "usage", "lies before"),
     ("GET", "/v1/search?query=a&vaults=wrok", None, 400, "usage", "wrok"),

@@ -13,9 +13,11 @@ from importlib.resources import files
 from pkgutil import resolve_name
 from typing import Any, NamedTuple, cast
 from unicodedata import normalize
+from urllib.parse import unquote
 
 from jinja2 import Environment, FunctionLoader
 from starlette.applications import Starlette
+from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
@@ -23,7 +25,7 @@ from starlette.routing import Route
 
 from rag import __version__
 from rag.app.library import Library
-from rag.exceptions import RAGError
+from rag.exceptions import ArgumentError, RAGError
 from rag.web.answers import Listener, RequestError, answered, encode, error_response
 from rag.web.gate import COOKIE_SECONDS, Access
 from rag.web.mcp import Endpoint
@@ -98,7 +100,7 @@ class _Api:
 
     async def read_report(self, operation: Operation, request: Request) -> Response:
         """Give a report on the newest snapshot."""
-        given = await request.body() if operation.method == "POST" else request.query_params
+        given = await request.body() if operation.method == "POST" else _query(request)
         named = request.path_params
         report = await self._read("rag.web.requests:answer", operation, given, named)
         return Response(report, media_type="application/json")
@@ -179,6 +181,19 @@ def _language(request: Request) -> str:
     """Return the first language of a browser that there are texts in."""
     accepted = request.headers.get("accept-language", "").lower().split(",")
     return next((name for one in accepted if (name := one.strip()[:2]) in all_texts()), "en")
+
+
+def _query(request: Request) -> QueryParams:
+    """Return what is asked for in an address.
+
+    :raises ArgumentError: where its bytes are no text: they would be read as other characters.
+    """
+    try:
+        unquote(request.url.query, errors="strict")
+    except UnicodeDecodeError as error:
+        hint = "Encode it as UTF-8, and each byte as %XX."
+        raise ArgumentError("the query of the address is not UTF-8", hint=hint) from error
+    return request.query_params
 
 
 async def _refuse(request: Request, error: Exception) -> Response:
