@@ -24,6 +24,7 @@ from rag.app.requests import (
 from rag.exceptions import ArgumentError, UsageError
 from rag.query.syntax import MAX_LENGTH
 from rag.support.file_kinds import KINDS
+from rag.text.messages import refusal
 
 T = TypeVar("T")
 Text = Annotated[str, Field(max_length=10_000)]
@@ -145,10 +146,5 @@ def _refusal(error: Mapping[str, Any], names: list[str]) -> ArgumentError:
         near = get_close_matches(name, names, 1, 0.7)
         meant = f"; did you mean {near[0]}?" if near else ""
         return ArgumentError(f"unknown argument {name!r}{meant}", hint=hint)
-    if error["type"] == "missing":
-        return ArgumentError(f"{name} is missing", hint=hint)
-    message = error["msg"].removeprefix("Value error, ").replace("'', ", "")
-    if not message.startswith("Input"):
-        return ArgumentError(f"{name}: {message}", hint=hint)
     given = f", not {error['input']!r}" if isinstance(error["input"], int | float) else ""
-    return ArgumentError(f"{name}{message.removeprefix('Input')}{given}", hint=hint)
+    return ArgumentError(refusal(error) + given, hint=hint)

@@ -20,6 +20,7 @@ from pydantic_core import from_json
 from rag.exceptions import QueryError, UsageError
 from rag.search.results import QueryFilters, SearchMode
 from rag.search.run import search
+from rag.text.messages import refusal
 
 HINT = 'One object a line: {"query": "rolling back", "relevant": ["folder/note.md"]}'
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
@@ -104,8 +105,7 @@ def cause_of(error: ValueError) -> str:
     """Return what is wrong with JSON, or the first thing that is wrong with its content."""
     if not isinstance(error, ValidationError):
         return str(error)
-    first = error.errors(include_url=False)[0]
-    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return refusal(error.errors(include_url=False)[0])
 
 
 RELEVANT, PARTIAL = 1.0, 0.5

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
+from typing import Any
 
 # Marks, embeddings, overrides and isolates, which turn the direction of what follows.
 _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
@@ -116,3 +117,36 @@ def unused_code(texts: Iterable[str], secret: str = "") -> str:
 def fenced(text: str, code: str) -> str:
     """Return a text between its two lines."""
     return f"<<< {code}\n{text}\n{code} >>>"
+
+
+# What a value must be, by the first word of an error of pydantic's, and by the whole of one.
+_KINDS = {
+    "string": "a text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    **dict.fromkeys(("tuple", "list"), "a list"),
+    **dict.fromkeys(("dict", "mapping", "model", "dataclass"), "an object"),
+}
+_BOUNDS = {
+    "greater_than_equal": "must be at least {ge:g}",
+    "less_than_equal": "must be at most {le:g}",
+    "string_too_short": "must have {min_length} or more characters",
+    "string_too_long": "must have at most {max_length:,} characters",
+    "too_short": "must have {min_length} or more members",
+    "too_long": "must have at most {max_length:,} members",
+    "literal_error": "must be {expected}",
+    "missing": "is missing",
+}
+
+
+def refusal(error: Mapping[str, Any]) -> str:
+    """Return in a sentence what pydantic says is wrong with a value: `top_k must be at least 1`."""
+    name, kind = ".".join(map(str, error["loc"]))[:100], error["type"]
+    if kind in _BOUNDS:
+        why = _BOUNDS[kind].format(**error.get("ctx") or {}).replace("'', ", "")
+    elif (first := kind.partition("_")[0]) in _KINDS:
+        why = f"must be {_KINDS[first]}"
+    else:  # a check of our own
+        return ": ".join(filter(None, (name, error["msg"].removeprefix("Value error, "))))
+    return f"{name or 'it'} {why}"
