@@ -40,7 +40,7 @@ def test_trimming_forgets_other_spaces_and_the_oldest(cache):
     assert cache.get("old", ["text"]) == {}
     assert set(cache.get("space", map(str, range(5)))) == {"3", "4", "0"}
     cache.trim("space", 3)
-    assert len(cache) == 3
+    assert set(cache.get("space", map(str, range(5)))) == {"3", "4", "0"}
 
 
 def test_a_damaged_file_is_made_anew(file):
@@ -48,6 +48,6 @@ def test_a_damaged_file_is_made_anew(file):
         cache.put("space", {"text": [1.0]})
     file.write_bytes(b"no database" * 500)
     with VectorCache(file) as cache:
-        assert len(cache) == 0
+        assert cache.get("space", ["text"]) == {}
         cache.put("space", {"text": [1.0]})
-        assert len(cache) == 1
+        assert cache.get("space", ["text"]) == {"text": [1.0]}

@@ -239,7 +239,8 @@ def _embed(run: IndexRun, request: SyncRequest, show_progress: ShowProgress) -> 
         if required:
             raise
         run.report.model_failed = is_local
-        has_some, is_named = bool(run.embedded), config.embedding.provider != AUTO
+        embedded, is_named = read_embedded(run.manifest), config.embedding.provider != AUTO
+        has_some = bool(embedded and embedded.embedded)
         may_be_silent = request.quiet and isinstance(error, ConnectionError) and not is_local
         if has_some or is_named or not may_be_silent:
             what = "some chunks have no embedding" if has_some else "no embeddings"
@@ -317,7 +318,7 @@ def _notices(run: IndexRun) -> Iterator[str]:
     parts = [f"indexed {plural(indexed, 'changed note')}"] if indexed else []
     parts += [f"forgot {plural(gone, 'note')} no longer there"] if gone else []
     embedded = read_embedded(run.manifest)
-    if parts and run.embedded and embedded and not embedded.is_complete:
+    if parts and embedded and embedded.embedded and not embedded.is_complete:
         parts.append("some chunks have no embedding")
         yield f"{', '.join(parts)} {EMBED_REST}"
     elif parts:

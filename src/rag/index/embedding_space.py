@@ -240,10 +240,6 @@ class VectorCache(Closing):
                 (limit,),
             )
 
-    def __len__(self) -> int:
-        count: int = self._db.execute("SELECT count(*) FROM vectors").fetchone()[0]
-        return count
-
     def close(self) -> None:
         """Close the file."""
         self._db.close()

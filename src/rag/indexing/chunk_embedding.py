@@ -89,9 +89,10 @@ class ChunkEmbedding:
         """Write down what was done."""
         report, before = self.report, read_embedded(self.visit.manifest)
         assert before
-        report.runtime = self.embeddings.runtime
         report.rate = report.made / self._busy if self._busy else 0.0
-        runtimes = dict.fromkeys(filter(None, (*before.runtime.split(", "), report.runtime)))
+        runtimes = dict.fromkeys(
+            filter(None, (*before.runtime.split(", "), self.embeddings.runtime))
+        )
         self.visit.record_embedding(
             unreadable=max(report.unreadable, 0 if report.is_complete else before.unreadable),
             failed=len(report.failed),

@@ -25,7 +25,6 @@ class EmbeddingReport:
     :param is_complete: whether it came to all chunks.
     :param left: how many are left to the next run, since time was up.
     :param rate: how many a model made in a second.
-    :param runtime: what computed the vectors; empty when not told.
     """
 
     made: int = 0
@@ -35,7 +34,6 @@ class EmbeddingReport:
     is_complete: bool = hidden(False)
     left: int = 0
     rate: float = hidden(0.0)
-    runtime: str = hidden("")
 
 
 @dataclass

@@ -500,9 +500,3 @@ class IndexRun:
             facts = {"unreadable": unreadable, **facts}
             now = replace(embedded, chunks=chunks, embedded=done, **facts)
             record_embedded(self.manifest, now)
-
-    @property
-    def embedded(self) -> int:
-        """How many chunks of what readers see have an embedding."""
-        embedded = self._published(read_embedded)
-        return embedded.embedded if embedded else 0

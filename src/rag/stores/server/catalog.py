@@ -95,35 +95,28 @@ class Head:
 def machine_id(directory: IndexDirectory) -> str:
     """Return the id of this machine, as the data folder of an index knows it; "" for none yet."""
     with suppress(OSError, ValueError, RecursionError, LookupError, TypeError):
-        return str(json.loads(read_file(_home(directory) / _MACHINE))["id"])
+        home = directory.home or directory.path
+        return str(json.loads(read_file(home / _MACHINE))["id"])
     return ""
 
 
 def claim(directory: IndexDirectory) -> dict[str, Any]:
     """Return what a head says of this machine when it begins to write: `machine`, `name`, `since`.
     The machine gets an id when it has none."""
-    folder = _home(directory)
+    folder = directory.home or directory.path
     claim_data_folder(folder)
     with changing(folder):
         if not machine_id(directory):
             replace_durably(folder / _MACHINE, json.dumps({"id": uuid4().hex}).encode())
     name = socket.gethostname()[:_LONGEST_NAME] or "a machine without a name"
-    return {"machine": machine_id(directory), "name": name, "since": moment()}
+    since = datetime.now().astimezone().isoformat(timespec="seconds")
+    return {"machine": machine_id(directory), "name": name, "since": since}
 
 
 def is_written_here(directory: IndexDirectory) -> bool:
     """Return whether this machine writes an index, as far as that is known here."""
     head = Head.read(directory.path)
     return head is None or head.machine in ("", machine_id(directory))
-
-
-def moment() -> str:
-    """Return the present moment, as it is shown."""
-    return datetime.now().astimezone().isoformat(timespec="seconds")
-
-
-def _home(directory: IndexDirectory) -> Path:
-    return directory.home or directory.path
 
 
 # -- the catalog on the server -------------------------------------------------------------
