@@ -147,10 +147,11 @@ class IndexDirectory:
             folder = self.path / name
             lock = _open_lock(folder)
             fcntl.flock(lock, fcntl.LOCK_SH)
-            if folder.is_dir():
+            is_current = name == self.current()  # else it may be being removed
+            if is_current and folder.is_dir():
                 return IndexSnapshot(folder, lock)
             lock.close()
-            if name == self.current():
+            if is_current:
                 raise damaged_index(self.path, f"there is no snapshot of the name in {CURRENT}")
         hint = BEING_MADE if self._is_being_written() else NO_INDEX_HINT
         raise IndexUnavailableError(NO_INDEX, str(self.path), hint=hint)
