@@ -23,10 +23,12 @@ from rag.pipelines import SearchResponse, ask, create_qa_pipeline, create_search
 from rag.query.models import QueryBundle
 from rag.search.components.query_embedder import QueryEmbedder
 from rag.search.components.query_expander import QueryExpander
-from rag.search.query import WEIGHTS, Query, Variants
+from rag.search.query import WEIGHTS, Query
 from rag.search.results import QueryFilters, SearchedVariant
 from rag.stores import get_document_store
 from tables import rows
+
+Variants = tuple[SearchedVariant, ...]
 
 # The hard set: a question, a note that answers it in other words, and what a model might say.
 HARD = {
@@ -213,9 +215,7 @@ def test_hyde_without_embeddings_says_so_once_and_asks_no_model(find, server):
 
 @pytest.mark.parametrize("known", [True, False])
 def test_when_variants_cannot_be_embedded_the_query_keeps_its_meaning(index, server, known):
-    made = Variants(
-        [SearchedVariant("v", "x", "rolling", 0.25), SearchedVariant("w", "x", "pasta", 0.25)]
-    )
+    made = (SearchedVariant("v", "x", "rolling", 0.25), SearchedVariant("w", "x", "pasta", 0.25))
     with get_document_store(index) as store, closing(QueryEmbedder(store, index.ollama)) as one:
         vector = one.run(Query("topic", "topic"))["query"].embedding
         server.fail("/api/embed", status=500, times=None if known else 1)

@@ -27,7 +27,7 @@ from rag.query.registry import canonical, classifier_names, unknown_name
 from rag.query.router import ROUTERS, IntentRouter
 from rag.query.syntax import parse_query
 from rag.search.filters import plain_tags
-from rag.search.query import HYDE, Variants, shown, weighed
+from rag.search.query import HYDE, shown, weighed
 from rag.search.results import MEANING, QueryFilters, SearchedVariant
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.support.unicode_forms import with_few_marks
@@ -109,7 +109,7 @@ class Intent:
     plan: FullTransformationResult
     flags: QueryFilters  # that the user gave beside the query; those always hold
     filters: QueryFilters  # these and the plan's together
-    variants: Variants = field(default_factory=Variants)  # what a model wrote to search for
+    variants: tuple[SearchedVariant, ...] = ()  # what a model wrote to search for
     milliseconds: float = 0.0
     audit: str = ""  # the id of its record, empty without one
     today: date = field(default_factory=date.today)
@@ -255,7 +255,7 @@ def _filters(flags: QueryFilters, read: MetadataExtraction) -> QueryFilters:
     )
 
 
-def _variants(plan: FullTransformationResult, dense: bool) -> Variants:
+def _variants(plan: FullTransformationResult, dense: bool) -> tuple[SearchedVariant, ...]:
     variants = [
         SearchedVariant(_PLAN if len(plan.units) == 1 else f"{_PLAN} {at}", _PLAN, shown(unit), 0.0)
         for at, unit in enumerate(plan.units, 1)

@@ -18,7 +18,7 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.index.embedding_space import Background
 from rag.search.results import WORDS, NearWord, SearchedVariant, SearchMode
-from rag.stores.base.points import Batch, Candidate, NotCopied, Point
+from rag.stores.base.points import Candidate, NotCopied, Point
 from rag.text.bm25 import (
     KATAKANA_WORD,
     content_words,
@@ -71,10 +71,6 @@ def shown(text: str) -> str:
     return " ".join(text.split())[:_LONGEST]
 
 
-class Variants(Batch[SearchedVariant]):
-    """Variants that Haystack does not copy."""
-
-
 def blended_words(variants: Iterable[SearchedVariant]) -> SparseEmbedding:
     """Return one query that scores what all variants score together: each asks of the words as
     much in all as it weighs.
@@ -109,9 +105,9 @@ def blended_vector(variants: Iterable[SearchedVariant]) -> list[float] | None:
     return blended or None
 
 
-def weighed(variants: Sequence[SearchedVariant]) -> Variants:
+def weighed(variants: Sequence[SearchedVariant]) -> tuple[SearchedVariant, ...]:
     """Return variants of equal weights, which are `RankingWeights.variants` together."""
-    return Variants(replace(v, weight=WEIGHTS.variants / len(variants)) for v in variants)
+    return tuple(replace(v, weight=WEIGHTS.variants / len(variants)) for v in variants)
 
 
 # Chunks asked of the store at least, and for each note that is wanted: a note is ranked by its best

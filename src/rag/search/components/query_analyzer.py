@@ -18,8 +18,8 @@ from rag.search.components import SearchComponent
 from rag.search.components.note_ranker import newest_chunks
 from rag.search.exact_words import full_score
 from rag.search.filters import Filter, all_of
-from rag.search.query import Query, Variants
-from rag.search.results import NearWord, QueryFilters, SearchMode
+from rag.search.query import Query
+from rag.search.results import NearWord, QueryFilters, SearchedVariant, SearchMode
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.bm25 import (
     ADDRESSES,
@@ -238,7 +238,7 @@ class QueryAnalyzer(SearchComponent):
         mode: str | None = None,
         chunks: bool = False,
         keep_mode: bool = False,
-        variants: Variants | None = None,
+        variants: tuple[SearchedVariant, ...] | None = None,
         rerank: str = "",
         lists: bool = False,
         order: str = "",

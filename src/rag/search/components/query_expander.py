@@ -15,7 +15,7 @@ from rag.config import ModelsConfig, OllamaConfig, models_config
 from rag.exceptions import ConfigError, RAGError, UsageError
 from rag.query.registry import create_transformer, needs_model, transformer_name
 from rag.search.components import SearchComponent
-from rag.search.query import HYDE, HYDE_IDLE, Query, Variants, shown, weighed
+from rag.search.query import HYDE, HYDE_IDLE, Query, shown, weighed
 from rag.search.results import MEANING, WORDS, SearchedVariant, SearchMode
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.tokenizer import has_words, normalize
@@ -134,7 +134,7 @@ class QueryExpander(SearchComponent):
 
     def make(
         self, text: str, names: Sequence[str], dense: bool = True
-    ) -> tuple[Variants, list[str]]:
+    ) -> tuple[tuple[SearchedVariant, ...], list[str]]:
         """Return the variants of a query, of each text the first, and notices for the user. Each
         transform is given the query itself; a failure is reported, never raised.
 
@@ -142,7 +142,7 @@ class QueryExpander(SearchComponent):
         :param dense: whether meaning may be searched; without it `hyde` is of no use.
         """
         if not has_words(text):
-            return Variants(), []
+            return (), []
         limits = self.config.ollama
         until = time.monotonic() + limits.transform_timeout
         notices = [HYDE_IDLE] if HYDE in names and not dense else []
