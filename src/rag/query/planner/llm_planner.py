@@ -52,10 +52,11 @@ _LONGEST_COMPARED = 200  # characters of words that are compared
 
 
 class _Label(StrEnum):
+    """A label that a model wrote, in any spelling; what is none is `unknown`."""
+
     @classmethod
-    def of(cls, reply: Any) -> Self:
-        """Return the label that a model wrote, in any spelling; `unknown` for what is none."""
-        wanted = "_".join(str(reply)[:40].lower().replace("-", " ").replace("_", " ").split())
+    def _missing_(cls, value: object) -> Self:
+        wanted = "_".join(str(value)[:40].lower().replace("-", " ").replace("_", " ").split())
         return next((label for label in cls if label.value == wanted), cls["UNKNOWN"])
 
 
@@ -122,16 +123,14 @@ def _matches(reply: Any) -> list[Named]:
 
 Line = Annotated[str, BeforeValidator(line_in)]
 Confidence = Annotated[float, BeforeValidator(confidence_of), Field(ge=0, le=1)]
-Type = Annotated[QueryType, BeforeValidator(QueryType.of)]
-Purpose = Annotated[QueryPurpose, BeforeValidator(QueryPurpose.of)]
 
 
 class QueryTransformationUnit(BaseModel):
     """One thing that a query asks for; confidence from 0 to 1."""
 
     query: Line = ""
-    query_type: Type = QueryType.UNKNOWN
-    intent: Purpose = QueryPurpose.UNKNOWN
+    query_type: QueryType = QueryType.UNKNOWN
+    intent: QueryPurpose = QueryPurpose.UNKNOWN
     confidence: Confidence = 0.0
 
 
@@ -149,8 +148,8 @@ class QueryTransformationResult(BaseModel):
     transformed_query: str
     confidence: Confidence = 0.0
     units: Annotated[list[QueryTransformationUnit], BeforeValidator(_units)] = []
-    query_type: Type = QueryType.UNKNOWN
-    intent: Purpose = QueryPurpose.UNKNOWN
+    query_type: QueryType = QueryType.UNKNOWN
+    intent: QueryPurpose = QueryPurpose.UNKNOWN
     reasoning: Annotated[str, BeforeValidator(_sentence)] = ""
     event_keyword: Annotated[str, BeforeValidator(lambda v: line_in(v, _LONGEST_NAME))] = ""
     rerank_query: Line = ""
