@@ -23,7 +23,6 @@ from rag.query.llm import LiveAsker, Trace, hypothesis, same_text
 from rag.query.models import QueryBundle, as_bundle
 from rag.query.planner.names import Catalogue, Resolver
 from rag.query.planner.plan import (
-    Extraction,
     FullTransformationResult,
     HyDEGeneration,
     Kind,
@@ -97,8 +96,7 @@ class MetadataTransformer:
             plan.text = "" if read.filters_anything else plan.query
         rerank = plan.hyde.rerank_query or plain_words(plan.text)
         plan.hyde = plan.hyde.model_copy(update={"rerank_query": rerank})
-        left = Extraction(metadata=read, text=plan.text)
-        plan.intent = intent = self.router.classify(bundle, left, self.asker)
+        plan.intent = intent = self.router.classify(bundle, plan, self.asker)
         if intent.by == "default" and intent.reason:
             plan.fallbacks.append(f"route: {intent.reason}")
         if intent.by == "model":

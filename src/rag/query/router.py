@@ -8,7 +8,7 @@ from typing import Any
 from rag.exceptions import RAGError
 from rag.query.llm import NO_MODEL, LiveAsker, RawResponse, build_prompt, object_in
 from rag.query.models import QueryBundle, QueryClassifier, as_bundle
-from rag.query.planner.plan import Extraction, QueryIntent, Route
+from rag.query.planner.plan import Extraction, FullTransformationResult, QueryIntent, Route
 from rag.query.planner.words import EXAMINED
 from rag.query.registry import create_classifier
 from rag.query.syntax import parse_query
@@ -16,6 +16,7 @@ from rag.text.messages import brief
 from rag.text.tokenizer import has_words
 
 ROUTERS = ("rules", "model")  # any other is a plug-in
+Understood = Extraction | FullTransformationResult
 _SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -52,7 +53,7 @@ class IntentRouter:
         self.router, self.generator, self.classifier = router, generator, classifier
 
     def classify(
-        self, query: QueryBundle | str, extraction: Extraction, asker: LiveAsker | None = None
+        self, query: QueryBundle | str, extraction: Understood, asker: LiveAsker | None = None
     ) -> QueryIntent:
         """Return the route of a query.
 
@@ -99,7 +100,7 @@ class IntentRouter:
         return QueryIntent(reason=brief(f"{self.router} said {label!r}, which is no route"))
 
 
-def _by_model(query: str, extraction: Extraction, asker: LiveAsker) -> QueryIntent:
+def _by_model(query: str, extraction: Understood, asker: LiveAsker) -> QueryIntent:
     if not asker.has("route"):
         return QueryIntent(reason=NO_MODEL)
     prompt = build_prompt("route", query, text=extraction.text)
