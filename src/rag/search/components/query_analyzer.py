@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from haystack import component
 
@@ -45,24 +45,13 @@ _MOST_LOOKS = 16  # for a word that the filters let through, of all that the unk
 _MOST_COUNTED = 512  # chunks with a word, to say in how many notes it is
 
 
-class Unknown(NamedTuple):
-    """What there is to say of the words of a query that no note holds.
-
-    :ivar corrections: those that are no words, each with the word that it may be a slip of.
-    :ivar missing: the others, each with the nearest word that a note holds, if there is one.
-    :ivar beside: those that stand in no text, but in front matter or the address of a link.
-    """
-
-    corrections: dict[str, str]
-    missing: dict[str, NearWord | None]
-    beside: Sequence[str] = ()
-
-
 def find_unknown(
     store: BaseDocumentStore, manifest: Manifest, parsed: ParsedQuery, filters: Filter | None
-) -> Unknown:
-    """Look for the words of a query that no note holds in any form. A common word is not corrected;
-    a correction is in a note that the filters let through."""
+) -> tuple[dict[str, str], dict[str, NearWord | None], list[str]]:
+    """Return the words of a query that no note holds in any form: those that are no words, each
+    with the word that it may be a slip of; the others, each with the nearest word that a note
+    holds, if there is one; and those that stand in front matter or the address of a link alone. A
+    common word is not corrected; a correction is in a note that the filters let through."""
     words_of, held = manifest.catalogue, store.frequencies().holds
     text = cleaned(parsed.text)
     loans = KATAKANA_WORD.findall(text)
@@ -103,7 +92,7 @@ def find_unknown(
             missing[word] = NearWord(other, len(notes or ())) if other else None
     if not text.isascii():
         missing |= dict.fromkeys(islice(_unheld_parts(text, held), _MOST_UNKNOWN))
-    return Unknown(corrections, missing, beside)
+    return corrections, missing, beside
 
 
 def _is_slip(word: str, other: str) -> bool:
@@ -175,16 +164,17 @@ def understand(
     else:
         store.expect(dimensions)
     named = manifest.catalogue.named(parsed.text) if manifest else []
-    text, unknown = parsed.text if named or has_words(parsed.text) else "", Unknown({}, {})
+    text = parsed.text if named or has_words(parsed.text) else ""
+    corrections, missing, beside = dict[str, str](), dict[str, NearWord | None](), list[str]()
     if manifest and not named:  # a name that somebody gave is no slip
-        unknown = find_unknown(store, manifest, parsed, combined)
-    corrections, flags = unknown.corrections, filters or QueryFilters()
+        corrections, missing, beside = find_unknown(store, manifest, parsed, combined)
+    flags = filters or QueryFilters()
     understood = Query(
         typed=query,
         text=text,
-        also=[*beginning, *corrections.values(), *unknown.beside],
+        also=[*beginning, *corrections.values(), *beside],
         corrections=corrections,
-        missing=unknown.missing,
+        missing=missing,
         filters=combined,
         tags=list(dict.fromkeys([*(flags.tags or []), *parsed.values("tag")])),
         vaults=[*(flags.vaults or []), *parsed.values("vault")],
