@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prompt_notes import note
-from rag.answers.prompt_texts import MARGIN
 from rag.context.memory import MemoryManager
 from rag.context.models import ContextItem, SourceType
 from rag.context.steps import PipelineStep
 from rag.exceptions import ContextError, TooLongError
-from rag.qa.prompt import SHARES, Prompt, ShownItem, build_prompt, evidence_of
+from rag.qa.prompt import MARGIN, SHARES, Prompt, ShownItem, build_prompt, evidence_of
 from rag.query.models import QueryBundle
 from rag.text.token_estimate import count_tokens
 from tables import rows

@@ -17,6 +17,7 @@ sentence that introduces a list, a table or code (`rag.answers.quotation.units`)
 from __future__ import annotations
 
 import logging
+import re
 import secrets
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -26,9 +27,8 @@ from typing import Any, NamedTuple
 
 from haystack.dataclasses import Document
 
-from rag.answers import prompt_texts as words
-from rag.answers.claims import Evidence
-from rag.answers.notices import marks_for
+from rag.answers.claims import Evidence, without_citations
+from rag.answers.notices import marks_for, wording
 from rag.answers.prompt_injection import clean_name, without_instructions
 from rag.answers.quotation.units import cut_points
 from rag.context.formatters import merged, role_of
@@ -58,10 +58,16 @@ logging.getLogger("rag.context").addHandler(logging.NullHandler())
 
 RETRIEVAL, MEMORY, CONVERSATION = (SourceType.RETRIEVAL, SourceType.MEMORY, SourceType.CONVERSATION)
 QUESTION_PRIORITY = 9
+# Tokenizers differ from our estimate; most by less than this, and where one needs more the
+# server refuses the prompt and a shorter one is sent.
+MARGIN = 1.25
+TEMPLATE_TOKENS = 32  # what a chat template puts around two messages
 # Of what rules and question leave; what is not used goes to the notes.
 SHARES = {MEMORY: 0.1, CONVERSATION: 0.2}
 _LEAST_SHOWN = 24  # tokens; a smaller beginning of a note says nothing
 _MESSAGE_TOKENS = 8  # what a chat template puts around one more message
+_DOUBTED = re.compile(r"[ \t]*\[\d+\?\]")  # a citation that was not borne out
+_SPACES = re.compile(r"[ \t]+(?=\n)|(?<=\S )[ \t]+")
 
 LeftOut = tuple[ContextItem, str]  # what did not go on, and why
 Write = Callable[[Items], str]
@@ -361,7 +367,7 @@ class Layout:
 
     def add_question(self, items: Items, query: QueryBundle) -> Items:
         """Add the question; a step of the user's cannot lose it."""
-        question = words.wording(self._question).asked
+        question = wording(self._question).asked
         item = ContextItem(content=question, source=SourceType.USER, priority=QUESTION_PRIORITY)
         return [*items, item]
 
@@ -405,7 +411,7 @@ class Layout:
             messages += [(role_of(item), item.content) for item in by[CONVERSATION]]
             facts = "".join(item.content for item in by[MEMORY])
             last = [
-                f"{words.wording(self._question).facts}{facts}\n" if facts else "",
+                f"{wording(self._question).facts}{facts}\n" if facts else "",
                 *(render(item, number, self._code) for number, item in enumerate(by[RETRIEVAL], 1)),
                 *(item.content for item in by[SourceType.USER]),
             ]
@@ -441,7 +447,7 @@ def build_prompt(
     notes = note_items(documents, ranks)
     pipeline = (
         ContextPipeline(room, budget=budget)
-        .add_system_prompt(words.wording(question).rules)
+        .add_system_prompt(wording(question).rules)
         .with_formatter(layout)
         .add_callback(own)
     )
@@ -487,11 +493,13 @@ def _share_out(
     question: str, room: int, remembered: Items
 ) -> tuple[TokenBudget, dict[SourceType, int]]:
     """Return the budget, and what each source could have had of it."""
-    usable, wording = int((room - words.TEMPLATE_TOKENS) / words.MARGIN), words.wording(question)
+    usable, texts = int((room - TEMPLATE_TOKENS) / MARGIN), wording(question)
     if any(item.source == MEMORY for item in remembered):
-        usable -= count_tokens(wording.facts)
-    texts = {SourceType.SYSTEM: wording.rules, SourceType.USER: wording.asked}
-    needed = {source: count_tokens(text) for source, text in texts.items()}
+        usable -= count_tokens(texts.facts)
+    needed = {
+        SourceType.SYSTEM: count_tokens(texts.rules),
+        SourceType.USER: count_tokens(texts.asked),
+    }
     rest = usable - sum(needed.values())
     if rest <= 0:
         raise no_room()
@@ -517,17 +525,34 @@ def _used(remembered: Items, source: SourceType, most: int) -> int:
     return whole
 
 
+def fact_line(fact: str) -> str:
+    """Return a fact as a line of its own, so that it cannot look like anything else."""
+    return f"- {' '.join(without_controls(fact).split())}\n"
+
+
+def as_said(text: str, question: str) -> str:
+    """Return what was said before, as the model that is asked `question` may read it.
+
+    The numbers in it counted other sources, and prompt injections are removed, as in a note.
+    """
+    left_out = marks_for(question).left_out
+    for language in ("", "あ"):
+        text = text.replace(marks_for(language).no_source, "")
+    text, _ = without_instructions(_DOUBTED.sub("", without_citations(text)), left_out)
+    return _SPACES.sub("", text).strip() or left_out
+
+
 def _remembered(items: Sequence[ContextItem], question: str) -> Items:
     """Return facts and messages as they go into the prompt, the newest with the best scores."""
     facts = [item for item in items if item.source == MEMORY]
     turns = [item for item in items if item.source == CONVERSATION]
     changes: list[dict[str, Any]] = []
     for number, item in enumerate(facts, 1):
-        line = words.fact_line(item.content)
+        line = fact_line(item.content)
         score = number / len(facts)
         changes.append({"content": line, "score": score, "token_count": count_tokens(line)})
     for item in turns:
-        text = words.as_said(item.content, question)
+        text = as_said(item.content, question)
         changes.append({"content": text, "token_count": count_tokens(text) + _MESSAGE_TOKENS})
     pairs = zip([*facts, *turns], changes, strict=True)
     return [item.model_copy(update=change) for item, change in pairs]

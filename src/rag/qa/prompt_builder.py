@@ -11,7 +11,6 @@ from haystack import component
 from haystack.components.builders import PromptBuilder
 from haystack.dataclasses import ChatMessage, Document
 
-from rag.answers import prompt_texts as words
 from rag.answers.agreement import Verification
 from rag.answers.notices import marks_for
 from rag.answers.prompt_injection import clean_name
@@ -24,6 +23,8 @@ from rag.context.steps import find_step
 from rag.exceptions import RAGError, UsageError
 from rag.qa.answer import AnswerStream, HopelessError
 from rag.qa.prompt import (
+    MARGIN,
+    TEMPLATE_TOKENS,
     Prompt,
     build_prompt,
     evidence_of,
@@ -242,7 +243,7 @@ class AnswerPromptBuilder(SearchComponent):
             built = build_prompt(
                 question, documents, room, remembered, steps, too_long, write=write
             )
-            if built.tokens * words.MARGIN + words.TEMPLATE_TOKENS <= room:
+            if built.tokens * MARGIN + TEMPLATE_TOKENS <= room:
                 return built
             if len(built.ranks) < 2:
                 raise no_room()

@@ -1,6 +1,6 @@
 """The words of a prompt: earlier words made fit to be read again."""
 
-from rag.answers.prompt_texts import as_said, fact_line
+from rag.qa.prompt import as_said, fact_line
 from tables import rows
 
 
