@@ -153,8 +153,7 @@ class Conversation:
         return ""
 
     def _rewrite(self, question: str, turns: list[ConversationTurn]) -> GeneratedText:
-        texts = [turn.content for turn in turns]
-        history = [Exchange(*pair) for pair in zip(texts[::2], texts[1::2], strict=True)]
+        history = [Exchange(turn.asked, turn.answer) for turn in self.session.turns]
         rewritten = ""
         if generator := component_of(self.pipeline, GENERATOR):
             with suppress(Exception):  # whoever answers next says what is wrong
