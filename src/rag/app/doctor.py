@@ -367,7 +367,7 @@ def check_chunks(examination: Examination) -> Iterator[CheckResult]:
     ]
     facts["sample"] = len(ids)
     if lost := len(ids) - len(documents):
-        message = f"of {plural(len(ids), 'chunk')} looked at, {lost} missing"
+        message = f"{lost} of {plural(len(ids), 'chunk')} that were looked up are not there"
         yield _fail("chunks", message, REBUILD_INDEX, **facts)
     else:
         yield _pass("chunks", f"{expected:,}, as the manifest says", **facts)

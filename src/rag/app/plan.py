@@ -236,7 +236,7 @@ def replay(config: RAGConfig, record: AuditRecord) -> Replay:
     try:
         settings = planner_config(given, "the record")
     except ConfigError as error:
-        why = f"the settings of {record.id or 'the record'} cannot be: {error.message}"
+        why = f"the settings in {record.id or 'the record'} do not fit: {error.message}"
         raise QueryError(why, hint="`rag audit ID` shows them.") from error
     router = IntentRouter(settings.router)
     planner = MetadataTransformer(settings, ReplayAsker(record.trace), router)

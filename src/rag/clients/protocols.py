@@ -101,7 +101,7 @@ class ModelProvider:
 
     def refusal(self) -> ConfigError:
         """Return the error of who is asked and has no model."""
-        return ConfigError(f"this needs somebody {self.lacking}", hint=LIST_SETTINGS)
+        return ConfigError(f"this needs {self.lacking}", hint=LIST_SETTINGS)
 
     @property
     def model(self) -> str:
@@ -146,7 +146,7 @@ class EmbeddingProvider(ModelProvider):
 
     @property
     def lacking(self) -> str:
-        return "who makes vectors: embedding.provider is none"
+        return "an embedding model (embedding.provider is none)"
 
     @property
     def document_prefix(self) -> str:
@@ -202,7 +202,7 @@ class ChatProvider(ModelProvider):
 
     @property
     def lacking(self) -> str:
-        return "who writes: chat.provider is none"
+        return "a chat model (chat.provider is none)"
 
     @property
     def is_off(self) -> bool:

@@ -135,7 +135,7 @@ def _summary(report: SyncReport, quiet: bool) -> Iterator[str]:
         parts.append(f"{plural(run.embedded, 'chunk')} embedded{cached}")
         if done.unreadable:
             script = "a script that the model does not read"
-            parts.append(f"{done.unreadable:,} left to words ({script})")
+            parts.append(f"{done.unreadable:,} found by words alone ({script})")
     if done and done.left:
         left = f", {time_left(done.left, done.rate)}" if done.rate else ""
         parts.append(
