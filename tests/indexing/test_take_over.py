@@ -151,7 +151,7 @@ def test_a_machine_that_takes_over_while_another_does_is_refused(desk, laptop, f
         change_head(desk, machine="third", name="third")
         return ""
 
-    monkeypatch.setattr("rag.stores.server.catalog.moment", overtaken)
+    monkeypatch.setattr("socket.gethostname", overtaken)  # asked between
     with pytest.raises(LockedError, match="third has taken over"):
         take_over(laptop, open_directory(laptop))
 
