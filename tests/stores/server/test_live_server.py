@@ -45,7 +45,6 @@ def chunk(at: int) -> Document:
         "tags": ["a"] if at % 3 else ["a", "b"],
         "created": f"2025-0{1 + at % 9}-01",
         "file_id": str(uuid.UUID(int=at // 4)),
-        "done": at % 4 == 0,
         "position": at % 4,
     }
     return Document(
@@ -83,7 +82,6 @@ FILTERS = [
     None,
     {"field": "vault", "operator": "==", "value": "日記"},
     {"field": "tags", "operator": "in", "value": ["b", "c"]},
-    {"field": "done", "operator": "==", "value": True},
     {"field": "created", "operator": ">=", "value": "2025-05-01"},
     {"field": "n", "operator": ">", "value": 1},
     {"field": "date created", "operator": "!=", "value": None},
