@@ -6,6 +6,7 @@ import os
 import resource
 import signal
 import sys
+import threading
 import traceback
 from array import array
 from collections.abc import Callable
@@ -42,9 +43,9 @@ def preload() -> None:
     preload_all()
 
 
-def run(data: Path, *arguments: str) -> Answer:
-    """Run a command on a data folder."""
-    return _forked(data, lambda: _command([*arguments]))
+def run(data: Path, *arguments: str, kill_after: float = _SECONDS) -> Answer:
+    """Run a command on a data folder, and kill it if it takes longer than so many seconds."""
+    return _forked(data, lambda: _command([*arguments]), kill_after)
 
 
 def contents(data: Path) -> str:
@@ -82,14 +83,13 @@ def _dump() -> int:
     return 0
 
 
-def _forked(data: Path, work: Callable[[], int]) -> Answer:
+def _forked(data: Path, work: Callable[[], int], kill_after: float = _SECONDS) -> Answer:
     streams = [os.memfd_create(name) for name in ("output", "errors")]
     sys.stdout.flush()
     child = os.fork()
     if not child:
         code = 70
         try:
-            signal.alarm(_SECONDS)
             resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
             for number, stream in enumerate(streams, 1):
                 os.dup2(stream, number)
@@ -103,6 +103,12 @@ def _forked(data: Path, work: Callable[[], int]) -> Answer:
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(code)
+    killer = threading.Timer(kill_after, os.kill, (child, signal.SIGKILL))
+    killer.start()
+    # It stays a child until it is reaped below, so its number can be nobody else's.
+    os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+    killer.cancel()
+    killer.join()
     _, status = os.waitpid(child, 0)
     texts = []
     for stream in streams:

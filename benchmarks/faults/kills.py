@@ -17,12 +17,12 @@ from itertools import count
 from pathlib import Path
 
 from faults import Row
-from faults.forks import contents, run
+from faults.forks import contents, preload, run
 from measuring import environment
 from rag.support.disk_space import disk_usage
 from vaults import make_vault
 
-_KILLS, _NOTES = 100, 300
+_KILLS, _NOTES = 300, 300
 # Seconds since the epoch, two hours apart: a run that meets many notes of one minute takes them for
 # copies without a date, and those of a fresh index would be others than those of the edited one.
 _TIMES = count(1_500_000_000, 7200)
@@ -51,9 +51,13 @@ def rows(room: Path) -> Iterator[Row]:
     make_vault(vault, _NOTES, _NOTES * 0.004)
     (vault / "anchor.md").write_text("# anchor\n\nサーバー anchor\n", "utf-8")
     _date(sorted(vault.rglob("*.md")))
-    command = [sys.executable, "-m", "rag", "index", "-q", str(vault)]
+    os.environ |= {"RAG_EMBEDDING__PROVIDER": "none", "RAG_WARM": "0"}
+    preload()
+    data, command = room / "data", ("index", "-q", str(vault))
+    run(data, *command)
+    _edit(vault, rng, -1)
     started = time.monotonic()
-    subprocess.run(command, env=env, check=True, stdout=subprocess.DEVNULL)
+    run(data, *command)
     whole = time.monotonic() - started
     with (room / "reader.log").open("w+") as log:
         program = [sys.executable, "-c", _READER]
@@ -63,35 +67,22 @@ def rows(room: Path) -> Iterator[Row]:
             if killed == _KILLS or reader.poll() is not None:
                 break
             _edit(vault, rng, turn)
-            killed += _is_killed(command, env, rng.uniform(0.1, whole))
-        last = subprocess.run(command, env=env, capture_output=True, text=True)
+            # A run that ends before its moment does not count.
+            killed += run(data, *command, kill_after=rng.uniform(0, whole)).code == -signal.SIGKILL
+        last = run(data, *command)
         reader.send_signal(signal.SIGINT)
         reader.wait(30)
         log.seek(0)
         *_, line = log.read().splitlines() or ["0 0"]
-    os.environ |= {"RAG_EMBEDDING__PROVIDER": "none", "RAG_WARM": "0"}
-    run(room / "fresh", "index", "-q", str(vault))
-    is_same = contents(room / "data") == contents(room / "fresh")
-    growth = disk_usage(room / "data") / disk_usage(room / "fresh")
+    run(room / "fresh", *command)
+    is_same = contents(data) == contents(room / "fresh")
+    growth = disk_usage(data) / disk_usage(room / "fresh")
     note = f"{growth:.2f} times as large as a fresh one"
-    wrong = last.returncode or not is_same
+    wrong = last.code or not is_same
     yield Row("kills: the last run completes the index", killed, int(bool(wrong)), note)
     counts = [int(word) for word in line.split()] if not reader.returncode else []
     searches, empty = counts or (1, 1)
     yield Row("kills: searches of a reader meanwhile", searches, empty, "" if counts else line)
-
-
-def _is_killed(command: list[str], env: dict[str, str], seconds: float) -> bool:
-    """Run and kill; a run that ends before its moment does not count."""
-    silent = subprocess.DEVNULL
-    process = subprocess.Popen(command, env=env, stdout=silent, stderr=silent)
-    try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-        return True
-    return False
 
 
 def _edit(vault: Path, rng: random.Random, turn: int) -> None:
