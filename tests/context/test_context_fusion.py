@@ -18,6 +18,7 @@ def test_an_item_is_the_first_of_its_id_with_what_found_it():
 
 def test_a_list_counts_an_item_once_where_it_stands_higher():
     assert contents(reciprocal_rank_fusion([[B, A, A, A, A]])) == ["b", "a"]
+    assert contents(reciprocal_rank_fusion([[A, B, A]])) == ["a", "b"]
 
 
 def test_a_list_may_weigh_more():

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from document_files import raw_pdf
 from mcp_client import call_tool
 from rag.app.library import Library
 from rag.mcp.protocol import Dispatcher
@@ -173,6 +174,13 @@ class TestGet:
                 break
             arguments["from_line"] = int(more[1])
         assert numbers == [*range(1, 903)]
+
+    def test_what_there_is_to_know_of_its_lines_is_told(self, build_index):
+        config = build_index({"v": {"Plan.pdf": raw_pdf("Plan", ["One.", "Two.", "Three."])}})
+        library = Library(lambda: config)
+        text = call_tool(Dispatcher(library), "get", {"note": "Plan.pdf:2-9"})
+        library.close()
+        assert inside(text).endswith("Note: it has 3 pages")
 
     @rows("part", {}, {"from_line": 6})
     def test_what_instructs_a_model_is_left_out_and_the_rest_keeps_its_numbers(self, tool, part):

@@ -98,6 +98,20 @@ def test_facts_that_cannot_be_read_are_told_and_the_conversation_goes_on(talk, s
     assert len(sent(server)) == 4
 
 
+def test_of_a_source_the_line_that_was_quoted_is_kept(build_index, tmp_path):
+    """Not the one that a search finds for its words."""
+    text = (
+        "# Harbour\n\nAsk who the harbour master is when the harbour is closed.\n\n"
+        "Ada Lovelace has been master of the harbour since May.\n"
+    )
+    config = replace(build_index({"v": {"Harbour.md": text}}), ollama=OllamaConfig(enabled=False))
+    with open_pipeline(create_qa_pipeline, config) as pipeline:
+        conversation = Conversation(pipeline, new_session(tmp_path / "data"))
+        answer = conversation.ask("Who is the harbour master?")
+    assert (answer.quotes[0].line, answer.sources[0].line) == (5, 3)
+    assert [source.line for source in conversation.last_sources() or ()] == [5]
+
+
 def test_clear_begins_another_conversation_and_keeps_facts_and_the_old_file(talk, server):
     conversation = talk()
     remember(conversation.memory, "I am a nurse")
