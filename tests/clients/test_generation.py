@@ -14,7 +14,7 @@ from rag.clients import generate_response
 from rag.clients.chat_generators import OllamaGenerator
 from rag.clients.dialects import OllamaClient
 from rag.clients.http_client import Delta, ThinkSplitter
-from rag.clients.protocols import Response
+from rag.clients.protocols import FAILURE, Response
 from rag.clients.servers import Endpoint
 from rag.config import OllamaConfig
 from rag.exceptions import TooLongError, UnfinishedError
@@ -163,6 +163,17 @@ def test_the_component_streams_and_returns_a_message(server, settings):
         "system",
         "user",
     ]
+
+
+def test_the_component_ends_an_answer_that_is_much_longer_than_it_may_be(server, settings):
+    server.fail("/api/chat", "endless", seconds=0.001)
+    generator = OllamaGenerator(
+        settings(request_timeout=5), generation_kwargs={"num_predict": 2}, keeps_failures=True
+    )
+    [reply] = generator.run("one two")["replies"]
+    generator.close()
+    assert FAILURE not in reply.meta
+    assert 24 < len(reply.text) < 100
 
 
 def test_the_component_takes_a_schema_for_one_answer(server, settings):

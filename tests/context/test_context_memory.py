@@ -115,7 +115,7 @@ class TestManager:
 
     def test_a_fact_is_known_once(self):
         manager = MemoryManager()
-        assert manager.add_fact(" x ").id == manager.add_fact("x").id
+        assert manager.add_fact(" x ").id == manager.add_fact("x", tags=["t"]).id
         assert [fact.content for fact in manager.get_all_facts()] == ["x"]
 
     def test_a_fact_can_be_forgotten(self):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from daemon_fixture import RAG, normal
+from disk_files import write
 
 PLAIN = "rag config"
 
@@ -68,6 +69,10 @@ class TestHeritage:
         modes = [p.stat().st_mode for p in (tmp_path / "data").rglob("*") if p.is_file()]
         assert modes
         assert all(not stat.S_IMODE(mode) & 0o027 for mode in modes)
+        questions = write(tmp_path / "questions", '{"query": "words", "relevant": ["a.md"]}')
+        saved = tmp_path / "run.json"
+        assert warm.run("eval", questions, "--save", saved, umask=0o027).returncode == 0
+        assert stat.S_IMODE(saved.stat().st_mode) == 0o640
 
     def test_no_variable_of_the_warm_process(self, daemon):
         daemon.launch(RAG_SEARCH__TOP_K="3")

@@ -25,6 +25,10 @@ def test_each_of_two_names_wants_a_note_of_its_own():
     assert gains_of([WORK, HOME], ("a.md", "work/a.md")) == [1, 1]
 
 
+def test_of_two_notes_of_a_name_the_better_ranked_answers_to_it():
+    assert gains_of([WORK, OTHER, HOME], ("a.md",)) == [1, 0, 0]
+
+
 def test_notes_that_the_index_does_not_hold_are_still_wanted():
     question = Question("1", "x", ("gone.md", "lost.md", "a.md"))
     assert [one.gain for one in JUDGE.judged(question)] == [1, 1, 1]

@@ -1,9 +1,12 @@
 """Asking a question set of a real index."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
+from index_fixtures import open_pipeline
+from rag.config import RoutesConfig
 from rag.evaluation.run import Judge, Outcome, Question, Run, run_questions, score_auc, summaries
 from rag.search.results import QueryFilters
 from rag.search.run import create_search_pipeline
@@ -39,6 +42,16 @@ def test_a_question_that_finds_its_note_first_scores_1(ask):
 
 def test_a_run_has_the_mode_that_the_search_came_to(ask):
     assert ask(Question("1", "apple", ("garden.md",))).mode == "lexical"
+
+
+def test_a_mode_that_is_to_be_measured_is_that_of_no_route(build_index):
+    routes = RoutesConfig("keyword", rules={"fruit": {"keywords": ["apple"], "mode": "dense"}})
+    config = replace(build_index(NOTES), routes=routes)
+    questions = [Question("1", "apple tree", ("garden.md",))]
+    with open_pipeline(create_search_pipeline, config) as pipeline:
+        run = run_questions(pipeline, questions, Judge(PLACES), mode="lexical")
+    assert [outcome.ranked for outcome in run.outcomes] == [["home/garden.md"]]
+    assert run.notices == []
 
 
 def test_filters_hold_for_every_question(ask):

@@ -196,6 +196,17 @@ class TestWithAModel:
         numbers = [step["progress"] for step in steps]
         assert numbers == sorted({*numbers})
 
+    def test_to_cancel_another_one_stops_nothing(self, start_server, server):
+        server.fail("/api/chat", "slow_stream", seconds=0.1)
+        server.say("We keep backups for ninety days and not for any longer than that. [1]")
+        one = start_server(RAG_OLLAMA__ENABLED="true", RAG_OLLAMA__URL=server.url)
+        one.send(modern("tools/call", 7, _meta={"progressToken": "mine"}, **_ASK))
+        self.wait_for_text(one)
+        params = {"requestId": 8}
+        one.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
+        _, answers, _ = one.end()
+        assert [answer["id"] for answer in answers if "id" in answer] == [7]
+
     def test_a_cancelled_one_stops_the_model_and_is_not_answered(self, one, server):
         self.wait_for_text(one)
         params = {"requestId": 7, "reason": "enough"}

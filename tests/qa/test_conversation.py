@@ -98,6 +98,15 @@ def test_facts_that_cannot_be_read_are_told_and_the_conversation_goes_on(talk, s
     assert len(sent(server)) == 4
 
 
+def test_what_a_search_has_said_is_not_said_again_in_a_conversation(talk):
+    conversation = talk(enabled=False)
+    said = 'left out: notes with "zebras"'
+    question = f"{QUESTION} -zebras"
+    assert [said in conversation.ask(question).notices for _ in range(2)] == [True, False]
+    conversation.clear()
+    assert said in conversation.ask(question).notices
+
+
 def test_of_a_source_the_line_that_was_quoted_is_kept(build_index, tmp_path):
     """Not the one that a search finds for its words."""
     text = (

@@ -134,14 +134,17 @@ def test_a_quoted_answer_comes_as_events(client):
 
 def test_each_sentence_of_a_model_has_a_verdict(http_config, server):
     server.say(
-        "Backups are kept for ninety days [1]. Backups are kept for eighty days [1]. "
-        "Backups are kept. Zebras dance under violet moons in Patagonia."
+        "Backups are kept for ninety days [1]. Backups are kept for ninety days [1][2]. "
+        "Backups are kept for eighty days [1]. Backups are kept. "
+        "Zebras dance under violet moons in Patagonia."
     )
     config = replace(http_config, ollama=OllamaConfig(url=server.url))
     with serving(config) as client:
-        events = client.post("/v1/ask", {"question": QUESTION}).events
-        verdicts = [content["verdict"] for name, content in events if name == "sentence"]
-        assert verdicts == ["verified", "doubtful", "unsupported", "struck"]
+        events = client.post("/v1/ask", {"question": f"{QUESTION} And a rollback?"}).events
+        sentences = [content for name, content in events if name == "sentence"]
+        assert sentences[1]["text"].strip().endswith("[1][2?].")
+        verdicts = [sentence["verdict"] for sentence in sentences]
+        assert verdicts == ["verified", "verified", "doubtful", "unsupported", "struck"]
         assert "Zebras" not in str(events)
 
 
