@@ -16,7 +16,7 @@ import json
 import posixpath
 import re
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from hashlib import sha256
 from itertools import product
@@ -78,11 +78,6 @@ def link_key(name: str) -> str:
     """Return what a link and a name of its note have in common: the last part of either, without
     the suffix of a note, in lower case and without accents."""
     return spelling_key(_bare(name.rstrip("/").rpartition("/")[2]))
-
-
-def leads_to_a_file(target: str) -> bool:
-    """Return whether a link leads to a picture or another file that is no note."""
-    return bool(_OTHER_FILE.search(target)) and not target.lower().endswith(SUFFIXES)
 
 
 def matching_notes(
@@ -213,10 +208,6 @@ class CatalogTables:
             " GROUP BY value ORDER BY count(*) DESC, value LIMIT ?",
             *(TAGS, tag, TAGS, tag, limit),
         )
-
-    def has_field(self, name: str) -> bool:
-        """Return whether a note has this front matter field."""
-        return name in self.fields()
 
     def fields(self) -> list[str]:
         """Return the names of the front matter fields, sorted."""
@@ -362,10 +353,7 @@ class CatalogTables:
     def links_from(self, vault: str, path: str) -> list[Link]:
         """Return the links of a note, in the order of its text; those to files that are no notes
         are left out."""
-        rows = self._db.execute(
-            f"SELECT links, {_NOTE} FROM notes WHERE vault = ? AND path = ?", (vault, path)
-        )
-        return [link for links, *row in rows for link in self._of(_note(*row), json.loads(links))]
+        return [*self._read_links("vault = ? AND path = ?", vault, path)]
 
     def links_to(self, note: Any, among: Collection[str] | None = None) -> list[Link]:
         """Return the links of other notes to a note, by the vault and path of these.
@@ -373,37 +361,35 @@ class CatalogTables:
         :param note: a `NamedNote`, or a row of the manifest.
         :param among: the ids of the notes whose links are looked at; all, where there are none.
         """
-        names = (PurePath(note.path).stem, note.title, *note.aliases)
-        keys = {link_key(name) for name in names}
-        rows = self._db.execute(
-            f"SELECT DISTINCT links, {_NOTE} FROM links CROSS JOIN notes ON notes.id = links.id"
-            f" WHERE key IN ({', '.join('?' * len(keys))}) AND notes.id != ? ORDER BY vault, path",
-            (*keys, note.id),
-        )
+        keys = {link_key(name) for name in (PurePath(note.path).stem, note.title, *note.aliases)}
+        marks = ", ".join("?" * len(keys))
+        where = f"id IN (SELECT id FROM links WHERE key IN ({marks})) AND id != ?"
         return [
             link
-            for links, *row in rows.fetchall()
-            if among is None or row[0] in among
-            for link in self._of(_note(*row), json.loads(links), keys)
+            for link in self._read_links(where, *keys, note.id, keys=keys)
+            if among is None or link.source.id in among
             if [target.id for target in link.notes] == [note.id]
         ]
 
     def wrong_links(self) -> Iterator[Link]:
         """Yield every link that no note answers to, or several do, by vault and path."""
-        rows = self._db.execute(
-            f"SELECT links, {_NOTE} FROM notes WHERE links != '{{}}' ORDER BY vault, path"
-        )
-        for links, *row in rows:
-            for link in self._of(_note(*row), json.loads(links)):
-                if not link.is_clear:
-                    yield link
+        return (link for link in self._read_links("links != '{}'") if not link.is_clear)
 
-    def _of(
-        self, source: NamedNote, links: Mapping[str, int], keys: set[str] | None = None
+    def _read_links(
+        self, where: str, *values: str, keys: Collection[str] | None = None
     ) -> Iterator[Link]:
-        for target, line in links.items():
-            if (keys is None or link_key(target) in keys) and not leads_to_a_file(target):
-                yield Link(source, target, line, self.resolve(target, source.vault, source.path))
+        """Yield the links to what may be a note, of the notes that a condition in SQL selects.
+
+        :param keys: of the links that are wanted; all, without them.
+        """
+        query = f"SELECT links, {_NOTE} FROM notes WHERE {where} ORDER BY vault, path"
+        for links, *row in self._db.execute(query, values):
+            source = _note(*row)
+            for target, line in json.loads(links).items():
+                is_file = _OTHER_FILE.search(target) and not target.lower().endswith(SUFFIXES)
+                if not is_file and (keys is None or link_key(target) in keys):
+                    notes = self.resolve(target, source.vault, source.path)
+                    yield Link(source, target, line, notes)
 
 
 def _is_changed(word: str, near: str) -> bool:

@@ -194,7 +194,7 @@ def known_properties(manifest: Manifest | None, query: str) -> list[str]:
     """Return the names in a query that are those of properties of the notes."""
     if manifest is None:
         return []
-    return [name for name in named_properties(query) if manifest.catalogue.has_field(name)]
+    return [name for name in named_properties(query) if name in manifest.catalogue.fields()]
 
 
 @component
