@@ -17,7 +17,7 @@ import posixpath
 import re
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from hashlib import sha256
 from itertools import product
 from pathlib import PurePath
@@ -319,6 +319,7 @@ class CatalogTables:
         from rapidfuzz.distance import OSA, JaroWinkler
 
         likeness = JaroWinkler.similarity
+        is_name = partial(self._column, "SELECT 1 FROM names WHERE key = ?")
         # In one text: rows of their own take twice as long.
         (text,) = self._db.execute(
             "SELECT group_concat(word, char(10)) FROM words"
@@ -328,13 +329,10 @@ class CatalogTables:
         words = (text or "").split("\n")
         similar = process.extract(word, words, scorer=OSA.distance, score_cutoff=slips, limit=None)
         return sorted(
-            (int(n), near[0] != word[0], not self._is_name(near), -likeness(word, near), near)
+            (int(n), near[0] != word[0], not is_name(near), -likeness(word, near), near)
             for near, n, _ in similar
             if not (_LETTERS.fullmatch(word) and _is_changed(word, near))
         )
-
-    def _is_name(self, word: str) -> bool:
-        return bool(self._column("SELECT 1 FROM names WHERE key = ?", word))
 
     # -- links -------------------------------------------------------------------------
 

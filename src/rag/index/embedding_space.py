@@ -35,6 +35,7 @@ from rag.exceptions import EMBED_ANEW, IndexUnavailableError
 from rag.index.manifest import Manifest
 from rag.support.closing import Closing
 from rag.support.json_reports import hidden, inline, optional
+from rag.support.pipeline_parts import NotCopied
 from rag.support.vector_digest import may_be_same, pack_vectors, unit_vectors, unpack_vectors
 from rag.text.scripts import main_script
 
@@ -271,7 +272,7 @@ def background_texts() -> BackgroundTexts:
 
 
 @dataclass(frozen=True)
-class Background:
+class Background(NotCopied):
     """What one model makes of the texts.
 
     :param level: the mean of the questions' vectors: `(dimension,)`.
@@ -285,9 +286,6 @@ class Background:
     def _by_script(self) -> dict[str, Array]:
         scripts = background_texts().scripts
         return {name: self.passages[[script == name for script in scripts]] for name in {*scripts}}
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Background:
-        return self  # Haystack copies what goes from one component to the next
 
     @classmethod
     def of(cls, questions: Sequence[Sequence[float]], passages: Sequence[Sequence[float]]) -> Self:

@@ -153,13 +153,10 @@ class IndexDirectory:
             lock.close()
             if is_current:
                 raise damaged_index(self.path, f"there is no snapshot of the name in {CURRENT}")
-        hint = BEING_MADE if self._is_being_written() else NO_INDEX_HINT
-        raise IndexUnavailableError(NO_INDEX, str(self.path), hint=hint)
-
-    def _is_being_written(self) -> bool:
+        hint = NO_INDEX_HINT
         with suppress(OSError), self.alone(_LOCK) as is_alone:
-            return not is_alone
-        return False
+            hint = NO_INDEX_HINT if is_alone else BEING_MADE
+        raise IndexUnavailableError(NO_INDEX, str(self.path), hint=hint)
 
     # -- the writer --------------------------------------------------------------------
 

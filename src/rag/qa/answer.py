@@ -15,8 +15,8 @@ from rag.answers.claims import Evidence
 from rag.answers.verification import Verifier
 from rag.exceptions import RAGError, UnfinishedError
 from rag.search.results import SearchedVariant, SearchResult
-from rag.stores.base.points import NotCopied
 from rag.support.json_reports import hidden, inline, nullable, optional
+from rag.support.pipeline_parts import NotCopied
 
 if TYPE_CHECKING:
     from rag.qa.prompt import WindowReport

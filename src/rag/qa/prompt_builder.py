@@ -35,7 +35,7 @@ from rag.qa.prompt import (
 from rag.search.components import SearchComponent
 from rag.search.query import Retrieval
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.base.points import NotCopied
+from rag.support.pipeline_parts import NotCopied
 from rag.text.messages import brief
 
 

@@ -18,7 +18,8 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.index.embedding_space import Background
 from rag.search.results import WORDS, NearWord, SearchedVariant, SearchMode
-from rag.stores.base.points import Candidate, NotCopied, Point
+from rag.stores.base.points import Candidate, Point
+from rag.support.pipeline_parts import NotCopied
 from rag.text.bm25 import (
     KATAKANA_WORD,
     content_words,

@@ -1,12 +1,19 @@
-"""Pipelines that somebody else may have made: their components, and what their failures mean."""
+"""Parts of Haystack pipelines, which somebody else may have made, and what their failures mean."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
 from rag.exceptions import RAGError
+
+
+class NotCopied:
+    """Base of what Haystack, which copies the inputs of every component, is to hand on as it is."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
 
 
 def component_of(pipeline: Any, name: str) -> Any | None:

@@ -82,21 +82,17 @@ def shortened(digest: str) -> str:
     return f"{version}{sign}{sha256(sample.encode()).hexdigest()[:_SHOWN]}"
 
 
+@cache
 def may_be_same(digest: str, other: str) -> bool:
     """Return whether two digests, or versions alone, may be of one model, as far as they tell."""
     if not digest or not other or digest == other:
         return True
     version, _, sample = digest.partition(_SIGN)
     other_version, _, other_sample = other.partition(_SIGN)
-    if sample and other_sample:
-        return _are_alike(sample, other_sample)
-    return bool(version) and version == other_version
-
-
-@cache
-def _are_alike(sample: str, other: str) -> bool:
+    if not (sample and other_sample):
+        return bool(version) and version == other_version
     try:
-        first, second = (unpack_vectors(b64decode(text), len(TEXTS)) for text in (sample, other))
-        return bool(((first * second).sum(axis=1) >= _ALIKE).all())
+        one, two = (unpack_vectors(b64decode(part), len(TEXTS)) for part in (sample, other_sample))
+        return bool(((one * two).sum(axis=1) >= _ALIKE).all())
     except ValueError:  # of other sizes
         return False

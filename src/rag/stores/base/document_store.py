@@ -28,7 +28,6 @@ from rag.stores.base.points import (
     Candidate,
     Fields,
     Filter,
-    NotCopied,
     Page,
     Point,
     Query,
@@ -44,6 +43,7 @@ from rag.stores.base.points import (
     to_point,
 )
 from rag.support.closing import Closing
+from rag.support.pipeline_parts import NotCopied
 from rag.text.bm25 import SparseVector
 
 if TYPE_CHECKING:

@@ -13,9 +13,10 @@ import uuid
 from array import array
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, Union
 
 from rag.exceptions import IndexUnavailableError
+from rag.support.pipeline_parts import NotCopied
 from rag.text.bm25 import SparseVector
 
 # Processes that only build segments do without Haystack, which takes half a second to import.
@@ -51,13 +52,6 @@ FILTERED = {
 
 class StoreError(IndexUnavailableError):
     """The engine failed; `details` is what it said."""
-
-
-class NotCopied:
-    """Base of what Haystack, which copies the inputs of every component, is to hand on as it is."""
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self
 
 
 class Batch(NotCopied, Sequence[T]):
