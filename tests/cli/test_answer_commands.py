@@ -1,9 +1,12 @@
 """`rag ask` and `rag chat` with a model: what is printed where, and the exit codes."""
 
+import io
 import json
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
+from types import SimpleNamespace
 
 import pytest
 
@@ -102,7 +105,23 @@ class TestChat:
         assert (second["found"], ran.code) == (False, 1)
         assert "PWNED" not in ran.out
 
-    def test_a_conversation_goes_on_where_it_ended(self, rag, server, typed):
+    def test_an_answer_is_out_before_the_next_question_is_read(self, rag, server, monkeypatch):
+        """Off a terminal too, where a program may ask."""
+        written, read = io.BytesIO(), list[bytes]()
+        lines = iter([f"{QUESTION}\n", ""])
+
+        def readline(_: int) -> str:
+            read.append(written.getvalue())
+            return next(lines)
+
+        asking = SimpleNamespace(readline=readline, isatty=lambda: False)
+        monkeypatch.setattr(sys, "stdin", asking)
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, "utf-8"))
+        server.say(TRUE)
+        assert rag("chat", "--json").code == 0
+        assert read[0] == b"" and json.loads(read[1])["found"]
+
+    def test_a_conversation_goes_on_where_it_ended(self, rag, server, typed, tmp_path):
         typed(QUESTION)
         server.say(TRUE)
         first = rag("chat", "--json").json
@@ -115,6 +134,10 @@ class TestChat:
         listed = rag("chat", "--list", "--json").json["sessions"]
         assert listed == [{"id": first["session"], "questions": [QUESTION, "why?"], "notices": []}]
         assert rag("chat", "--list").out == f"{first['session']}    2  {QUESTION}\n"
+        with (tmp_path / "data" / "chats" / f"{first['session']}.jsonl").open("a") as file:
+            file.write('{"question": "wh')
+        typed()
+        assert "passed over a damaged line" in rag("chat", "--continue").err
 
 
 class TestOnATerminal:

@@ -43,7 +43,7 @@ class TestIndex:
 
         monkeypatch.setattr(NoteReader, "_read_here", fail)
         (indexed / "bad.md").write_text("x")
-        (indexed / "good.md").write_text("x")
+        (indexed / "good.md").write_text("---\ncreated: never\n---\nx")  # a problem, but no failure
         ran = rag("index", "-q")
         assert ran.code == 5
         assert ran.err == "rag: work/bad.md: Permission denied\n"
