@@ -25,7 +25,7 @@ from vaults import make_vault
 
 _SIZE = 300 << 20
 _SLACK = 76 << 20  # of which 72 MB must stay free
-_NOTES, _MEGABYTES = 80, 0.3
+_NOTES, _MEGABYTES = 24, 0.08
 _WORD = "zebrafinch"  # of the notes that a run is to index
 _SHARES = (0, 0.1, 0.4, 0.8, 1.33)  # of the room that a run takes
 _FEW = (0, 16 << 10, 256 << 10, 1 << 20, 4 << 20, 20 << 20, 40 << 20)
