@@ -169,7 +169,8 @@ class IndexDirectory:
         :param brief: this one will let go in some seconds: others wait so long in any case.
         """
         if self._lock is None:
-            self._make()
+            with self.disk_in_view():
+                self._make()
             self._lock = self._writer_lock(wait, brief)
             self.clear_unfinished()
         self._holders += 1
