@@ -17,7 +17,7 @@ from tables import rows
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 # Our packages, those of others, and our modules in `support`.
-CONFIG = "config file_kinds files"
+CONFIG = "config file_kinds files json_reports"
 FILES = f"{CONFIG} platformdirs"
 MANIFEST = f"{FILES} closing disk_space month_names unicode_forms index vault Stemmer"
 ENGINE = f"{MANIFEST} lazy_imports clients stores haystack qdrant_edge"
@@ -32,28 +32,28 @@ TABLE = {
     "init --dry-run": f"{FILES} app Stemmer clients closing disk_space index lazy_imports"
     " month_names processes unicode_forms vault vector_digest",
     "index -q {library}": f"{MANIFEST} lazy_imports {APP} clients stores haystack qdrant_edge"
-    " frontmatter indexing pipeline_parts processes vector_digest",
+    " frontmatter indexing pipeline_parts vector_digest",
     "search backups": f"{SEARCH} {APP}",
     "search --help": CONFIG,
     "related Backups": f"{MANIFEST} lazy_imports {APP} stores haystack qdrant_edge search query"
-    " clients indexing vector_digest",
+    " clients indexing pipeline_parts vector_digest",
     "ask backups": f"{SEARCH} {ANSWER} {APP} runtime_folder",
     "plan backups": f"{ENGINE} {APP} indexing pipeline_parts query rapidfuzz search vector_digest",
     "transform backups": f"{ENGINE} {APP} pipeline_parts query rapidfuzz search vector_digest",
     "audit": f"{MANIFEST} {APP} clients haystack lazy_imports query rapidfuzz"
-    " search stores vector_digest",
+    " pipeline_parts search stores vector_digest",
     "chat -q": f"{SEARCH} {ANSWER} {APP}",
     "chat --list": f"{FILES} {APP} closing qa context query lazy_imports"
     " annotated_types pydantic pydantic_core typing_extensions typing_inspection",
     "get Backups": f"{MANIFEST} {APP} lazy_imports stores",
-    "status": f"{MANIFEST} indexing {APP} lazy_imports stores vector_digest",
-    "tags": f"{MANIFEST} {APP} lazy_imports stores qdrant_edge",
-    "doctor": f"{ENGINE} {APP} indexing search vector_digest",
+    "status": f"{MANIFEST} indexing {APP} lazy_imports pipeline_parts stores vector_digest",
+    "tags": f"{MANIFEST} {APP} lazy_imports pipeline_parts stores qdrant_edge",
+    "doctor": f"{ENGINE} {APP} indexing pipeline_parts search vector_digest",
     "eval questions.jsonl": f"{SEARCH} evaluation {APP} pydantic",
     "config": f"{CONFIG} platformdirs app json_reports",
     "trust --list": f"{CONFIG} platformdirs app json_reports",
-    "serve --help": CONFIG,
-    "watch --help": CONFIG,
+    "serve --help": f"{CONFIG} app",
+    "watch --help": f"{CONFIG} app",
     "warm --status": f"{CONFIG} app daemon runtime_folder",
     "mcp --print-config cursor": f"{CONFIG} platformdirs app",
     "vault list": f"{MANIFEST} {APP} lazy_imports stores",

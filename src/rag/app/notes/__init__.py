@@ -226,10 +226,7 @@ def read_lines(note: FoundNote, config: RAGConfig) -> list[str]:
 
     :raises RAGError: when it is gone, cannot be read, or is too large to print.
     """
-    from rag.indexing.note_reader import scanned_texts
     from rag.support.files import open_file
-    from rag.vault.document_process import read_document
-    from rag.vault.documents import NOT_READ
     from rag.vault.limits import LARGEST_PRINTED
     from rag.vault.readers import reader_of
 
@@ -239,6 +236,10 @@ def read_lines(note: FoundNote, config: RAGConfig) -> list[str]:
             raise OSError(ELOOP, "it leads out of its vault now")
         reader = reader_of(note.row.path)
         if reader.is_document:
+            from rag.indexing.note_reader import scanned_texts
+            from rag.vault.document_process import read_document
+            from rag.vault.documents import NOT_READ
+
             texts = scanned_texts(config.index_dir, note.row.hash) if config.index.ocr else {}
             document = read_document(str(note.file), texts)
             for problem in document.problems if not document.lines else ():
