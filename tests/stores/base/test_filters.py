@@ -28,7 +28,8 @@ BALLAST = [Document(id=f"ballast {n}", sparse_embedding=_WIDE) for n in range(6)
 def store(request, tmp_path_factory, open_store) -> Iterator[QdrantEdgeDocumentStore]:
     path = tmp_path_factory.mktemp("filters") / "index"
     if request.param == "published":
-        with open_store("embedded", path) as store:
+        with pytest.MonkeyPatch.context() as patch, open_store("embedded", path) as store:
+            patch.setattr("rag.stores.edge.document_store.INDEXED_FROM", 1)
             store.write_documents(DOCUMENTS + BALLAST)
             store.publish()
         settings = "".join(file.read_text() for file in path.rglob("config.json"))

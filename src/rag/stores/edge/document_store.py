@@ -46,6 +46,9 @@ _INDEXES: dict[str, type[qe.KeywordIndexParams | qe.DatetimeIndexParams | qe.Uui
     "uuid": qe.UuidIndexParams,
     "datetime": qe.DatetimeIndexParams,
 }
+# With fewer points there is only the index that gives an order: each is a file of 4 MB, of zeros
+# mostly, which the engine reads through whenever it opens a shard.
+INDEXED_FROM = 500
 # Segments are merged as long as they are together smaller than this (some 14,000 chunks; half as
 # many with embeddings of 768 numbers): a larger one would be written again and again while an index
 # grows. With 600 fresh chunks a merge is due: 1 s at most.
@@ -109,6 +112,9 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
                 self.close_work()
 
     def _merge(self) -> None:
+        if self.count_points() >= INDEXED_FROM:
+            with guard("index the fields"):
+                index_fields(self.work())
         merge(self.work())
         self._unmerged = 0
 
@@ -378,10 +384,10 @@ def shard_config() -> qe.EdgeConfig:
     )
 
 
-def index_fields(shard: qe.EdgeShard) -> None:
-    """Make the indexes of the fields that filters select by."""
-    for field, kind in FILTERED.items():
-        params = _INDEXES[kind](memory=qe.Memory.Cold)
+def index_fields(shard: qe.EdgeShard, fields: Iterable[str] = FILTERED) -> None:
+    """Make the indexes of fields that filters select by, where they are missing."""
+    for field in fields:
+        params = _INDEXES[FILTERED[field]](memory=qe.Memory.Cold)
         shard.update(qe.UpdateOperation.create_field_index(field, params))
 
 
@@ -390,7 +396,7 @@ def create_shard(path: Path) -> qe.EdgeShard:
     path.mkdir(parents=True)
     with guard("make a shard"):
         shard = qe.EdgeShard.create(str(path), shard_config())
-        index_fields(shard)
+        index_fields(shard, ["meta.created"])
         return shard
 
 
