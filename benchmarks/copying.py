@@ -30,7 +30,7 @@ from rag.indexing.run import IndexRun
 from rag.stores import get_document_store
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.points import Page
-from rag.stores.server.document_store import point_requests
+from rag.stores.server.document_store import point_json, point_requests
 from vaults import BYTES, make_vault
 
 COLLECTION = "rag_benchmark_copying"
@@ -108,7 +108,7 @@ def _bare(config: RAGConfig, remote: RAGConfig) -> float:
     """Return the seconds that a server takes to write the points, as requests that are ready."""
     with get_document_store(config) as source, get_document_store(remote) as target:
         pages = source.point_pages(Page(500, vectors=True))
-        bodies = [*point_requests(chain.from_iterable(points for points in pages))]
+        bodies = [*point_requests(map(point_json, chain.from_iterable(pages)))]
         target.begin_writing()
         if source.embedding_dim:
             target.add_dense_space(source.embedding_dim)

@@ -90,16 +90,13 @@ def written_fields(kind: Any) -> list[tuple[str, Field[Any], str]]:
 def _members(value: Any) -> Iterator[tuple[str, Any]]:
     for name, item, mark in written_fields(value.__class__):
         held = getattr(value, item.name)
-        if mark == OPTIONAL and held == _default(item):
+        default = item.default if item.default_factory is MISSING else item.default_factory()
+        if mark == OPTIONAL and held == default:
             continue
         if mark == INLINE:
             yield from () if held is None else _plain(held).items()
         else:
             yield name, None if mark == NULLABLE and not held else _plain(held)
-
-
-def _default(item: Field[Any]) -> Any:
-    return item.default if item.default_factory is MISSING else item.default_factory()
 
 
 def _error(error: RAGError) -> dict[str, str]:

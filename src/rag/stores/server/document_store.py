@@ -286,12 +286,12 @@ class QdrantServerDocumentStore(BaseDocumentStore):
     # -- writing points ----------------------------------------------------------------
 
     def upsert(self, points: Sequence[Point]) -> None:
-        for request in point_requests(points):
+        for request in point_requests(map(point_json, points)):
             self._write("PUT", "/points", request)
 
     def update_vectors(self, vectors: Mapping[str, list[list[float]]]) -> None:
         changes = ((key, {DENSE: _rounded(rows)}) for key, rows in vectors.items())
-        for request in _requests(to_json({"id": key, "vector": v}) for key, v in changes):
+        for request in point_requests(to_json({"id": key, "vector": v}) for key, v in changes):
             self._write("PUT", "/points/vectors", request)
 
     def delete_points(self, ids: Sequence[str]) -> None:
@@ -299,12 +299,7 @@ class QdrantServerDocumentStore(BaseDocumentStore):
             self._write("POST", "/points/delete", {"points": [*ids[start : start + _PAGE]]})
 
 
-def point_requests(points: Iterable[Point]) -> Iterator[bytes]:
-    """Yield, in JSON, the requests by which points are written."""
-    return _requests(map(_to_json, points))
-
-
-def _requests(points: Iterable[bytes]) -> Iterator[bytes]:
+def point_requests(points: Iterable[bytes]) -> Iterator[bytes]:
     """Yield requests, in JSON, of as many points as a server takes at once."""
     batch: list[bytes] = []
     for point in points:
@@ -316,7 +311,8 @@ def _requests(points: Iterable[bytes]) -> Iterator[bytes]:
         yield b'{"points":[%b]}' % b",".join(batch)
 
 
-def _to_json(point: Point) -> bytes:
+def point_json(point: Point) -> bytes:
+    """Return a point as it is written, in JSON."""
     vectors: Json = {}
     if point.embeddings:
         vectors[DENSE] = _rounded(point.embeddings)
