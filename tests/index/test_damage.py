@@ -2,7 +2,9 @@
 
 import os
 import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from rag.index.shard_files import SUMS
 from rag.index.snapshots import MANIFEST, SHARD, IndexDirectory
 from rag.indexing.reports import RunReport
 from rag.indexing.run import IndexRun
+from rag.pipelines import create_search_pipeline, search
 from rag.stores import get_document_store
 from rag.support.files import make_owned
 
@@ -114,6 +117,26 @@ def test_what_sqlite_quotes_of_damage_need_be_no_text(config, indexed, refresh):
         read(config)
     assert refresh(work=indexed).published
     read(config)
+
+
+@pytest.mark.parametrize("table", ["counts", "words", "facts"])
+def test_a_damaged_table_of_the_manifest_is_said_by_a_search_and_then_mended(
+    config, indexed, refresh, points, table
+):
+    before = points(config)
+    [file] = config.index_dir.glob(f"gen-*/{MANIFEST}")
+    with closing(sqlite3.connect(file)) as db:
+        [page] = db.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", [table]).fetchone()
+        [size] = db.execute("PRAGMA page_size").fetchone()
+    facts = file.stat()
+    with file.open("r+b") as opened:
+        opened.seek((page - 1) * size)
+        opened.write(bytes(size))
+    os.utime(file, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    with get_document_store(config) as store, pytest.raises(IndexUnavailableError, match="damaged"):
+        search(create_search_pipeline(store, config), "alfa tag:x status:y gama")
+    assert ["damaged" in notice for notice in refresh(work=indexed).notices] == [True]
+    assert points(config) == before
 
 
 def test_an_index_that_nothing_happened_to_is_not_read(config, indexed, refresh, monkeypatch):

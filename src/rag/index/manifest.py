@@ -482,12 +482,6 @@ def record_facts(manifest: Manifest, vault: str, facts: VaultFacts) -> None:
         manifest.set(**{_FACTS + vault: json.dumps(held, ensure_ascii=False)})
 
 
-def keep_copied(before: Manifest, manifest: Manifest) -> None:
-    """Record in a new manifest when the vaults of another one were copied."""
-    for vault in before.vaults():
-        record_facts(manifest, vault, VaultFacts(read_facts(before, vault).copied))
-
-
 # -- readers --------------------------------------------------------------------------
 
 

@@ -28,10 +28,11 @@ from rag.index.manifest import (
     DAMAGE,
     Manifest,
     NoteRow,
+    VaultFacts,
     fingerprint,
-    keep_copied,
     published_manifest,
     read_facts,
+    record_facts,
 )
 from rag.index.snapshots import IndexDirectory
 from rag.indexing.changes import Changes, find_changes, record_found
@@ -183,7 +184,9 @@ class IndexRun:
         self.manifest.set(fingerprint=fingerprint(self.config))
         if embedded := self._published(read_embedded):
             record_embedded(self.manifest, embedded)  # the vectors themselves are kept by text
-        self._published(lambda before: keep_copied(before, self.manifest))
+        copied = self._published(lambda old: {v: read_facts(old, v).copied for v in old.vaults()})
+        for vault, spans in copied.items():
+            record_facts(self.manifest, vault, VaultFacts(spans))
 
     def _published(self, read: Callable[[Manifest], T]) -> T:
         """Return what is read of the manifest that readers see; of an empty one where there is none

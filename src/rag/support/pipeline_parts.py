@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Self
@@ -26,17 +27,17 @@ def component_of(pipeline: Any, name: str) -> Any | None:
 
 @contextmanager
 def own_errors(kind: type[RAGError], message: str) -> Iterator[None]:
-    """Raise what a component of ours raised as it is, and any other failure as `kind`.
+    """Raise errors of ours and of SQLite as they are, and any other failure as `kind`.
 
     Haystack wraps what a component raises; the original is the wrapper's cause.
     """
     try:
         yield
-    except RAGError:
+    except (RAGError, sqlite3.DatabaseError):
         raise
     except Exception as error:
         cause = error.__cause__ or error
-        if isinstance(cause, RAGError):
+        if isinstance(cause, (RAGError, sqlite3.DatabaseError)):
             # Not from the wrapper, whose cause it is: that would be a circle.
             raise cause from cause.__cause__
         raise kind(message, str(cause)) from error

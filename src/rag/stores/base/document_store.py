@@ -6,6 +6,7 @@ Haystack, which takes half a second to import, is imported when documents are ma
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -17,7 +18,7 @@ from weakref import WeakValueDictionary
 
 from rag.exceptions import UsageError
 from rag.index.manifest import Frequencies, Manifest, dimension_counts
-from rag.index.snapshots import MANIFEST, IndexDirectory, IndexSnapshot
+from rag.index.snapshots import MANIFEST, IndexDirectory, IndexSnapshot, damaged_index
 from rag.stores.base.points import (
     CANDIDATE_FIELDS,
     DENSE,
@@ -166,13 +167,15 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
 
     @contextmanager
     def pinned(self) -> Iterator[None]:
-        """Go on reading the snapshot that is current now, whatever is published meanwhile."""
+        """Keep to the snapshot that is current now, and tell as damage what SQLite cannot read."""
         with self.mutex:
             if not self._pins and self._writing is None:
                 self._hold()
             self._pins += 1
         try:
             yield
+        except sqlite3.DatabaseError as error:
+            raise damaged_index(self.directory.path, str(error)) from error
         finally:
             with self.mutex:
                 self._pins -= 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -178,7 +179,7 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
             self._dimensions = dimensions if is_narrow else None
             points = int(self._manifest_of(snapshot).get("points"))
             self._require_points(self._readers[-1], points)
-        except (IndexUnavailableError, OSError, ValueError) as error:
+        except (IndexUnavailableError, OSError, ValueError, sqlite3.DatabaseError) as error:
             self._close_reader()
             if is_of_full_disk(error):
                 raise disk_full(self.directory.path, details=str(error)) from error
