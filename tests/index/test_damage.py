@@ -20,7 +20,7 @@ from rag.indexing.reports import RunReport
 from rag.indexing.run import IndexRun
 from rag.pipelines import create_search_pipeline, search
 from rag.stores import get_document_store
-from rag.support.files import make_owned
+from rag.support.files import MARK, make_owned
 
 Refresh = Callable[..., RunReport]
 Points = Callable[[RAGConfig], object]
@@ -148,6 +148,13 @@ def test_an_index_that_nothing_happened_to_is_not_read(config, indexed, refresh,
     refresh(work=indexed)
     touched = {Path(file).name for file in seen}
     assert touched <= {*("flags_a.dat", "flags_b.dat", "tracker.dat"), *SETTINGS}
+
+
+def test_an_index_that_lost_its_mark_is_known_by_what_it_holds(config, indexed, refresh):
+    (config.index_dir / MARK).unlink()
+    (indexed / "new.md").write_text("delta")
+    assert refresh(work=indexed).published
+    assert (config.index_dir / MARK).exists()
 
 
 def test_a_folder_that_was_moved_is_no_damage(config, indexed, refresh):

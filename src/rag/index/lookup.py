@@ -69,8 +69,7 @@ def find_note(manifest: Manifest, name: str, vaults: list[str] | None = None) ->
     name = name.encode("utf-8", "replace").decode()  # as the index knows what is not UTF-8
     wanted = name_key(name)
     roots = manifest.vaults()
-    last = wanted.rpartition("/")[2]
-    stems = {last.removesuffix(suffix) for suffix in ("", *SUFFIXES, *IMAGES)}
+    stems = {wanted.rpartition("/")[2].removesuffix(suffix) for suffix in ("", *SUFFIXES, *IMAGES)}
     # All that may match but for an id; to compare every name takes as long as there are notes.
     for among in ((wanted, *stems), ()):
         names = [n for n in manifest.names(*among) if not vaults or n[0] in vaults]

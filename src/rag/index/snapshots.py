@@ -65,6 +65,7 @@ CURRENT, DAMAGED, SERVER, _LOCK = "CURRENT", "DAMAGED", "SERVER", "index.lock"  
 NO_INDEX = "there is no index yet"
 NO_INDEX_HINT = "Make one with `rag index FOLDER` (FOLDER holds your .md files)."
 BEING_MADE = "It is being made: try again in a moment."
+_OF_INDEX = r"CURRENT|DAMAGED|SERVER|[a-z]+\.lock|gen-\d+|work|parts|scans|vectors\.sqlite3.*"
 _NUMBER = re.compile(r"gen-(\d+)")
 _GROWTH = 12  # bytes that a first index takes, at most, for a byte of the notes
 _BRIEF, _PATIENCE, _PAUSE = " briefly", 30.0, 0.02  # of a writer that lets go in some seconds
@@ -193,7 +194,7 @@ class IndexDirectory:
         try:  # it holds the notes' text
             if self.home is not None:
                 claim_data_folder(self.home)
-            make_owned(self.path.resolve())
+            make_owned(self.path.resolve(), _OF_INDEX)
         except OSError as error:
             raise UsageError(
                 f"cannot make the index folder {self.path}",

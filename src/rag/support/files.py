@@ -211,16 +211,16 @@ def check_data_folder(folder: Path) -> None:
     _check(folder, _OF_DATA)
 
 
-def make_owned(folder: Path) -> None:
+def make_owned(folder: Path, allowed: str = _NOTHING) -> None:
     """Make a folder that has the mark, for its owner's eyes only; one that is there must have it,
-    or be empty.
+    or hold only names of the pattern `allowed`.
 
     :raises UsageError: when it holds files that are not ours, or is a link.
     :raises OSError: when it cannot be made.
     """
     if folder.is_symlink():
         raise _not_ours(folder, "is a link")
-    _check(folder, _NOTHING)
+    _check(folder, allowed)
     _claim(folder)
 
 
