@@ -4,7 +4,11 @@ A part is a module of this package with a function `rows(room)`: it tries what i
 in the empty folder `room` and yields a `Row` for each figure.
 """
 
+import tempfile
+import time
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -16,3 +20,14 @@ class Row:
     tries: int
     failures: int
     note: str = ""
+
+
+def run_part(part: str) -> int:
+    """Print the rows of one part; return how many tries failed."""
+    failed, started = 0, time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="rag-faults-") as folder:
+        for row in import_module(f"faults.{part}").rows(Path(folder)):
+            failed += row.failures
+            print(f"{part:12} {row.what:58} {row.tries:6} {row.failures:6}  {row.note}", flush=True)
+    print(f"{part:12} took {time.monotonic() - started:.0f} s", flush=True)
+    return failed

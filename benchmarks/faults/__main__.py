@@ -9,12 +9,10 @@ machine.
 import argparse
 import os
 import sys
-import tempfile
-import time
 from concurrent.futures import ProcessPoolExecutor
-from importlib import import_module
 from multiprocessing import get_context
-from pathlib import Path
+
+from faults import run_part
 
 PARTS = ("damage", "disk", "kills", "power", "trust", "hostile")
 _MEASURED = ("hostile",)  # runs alone: it measures processor time
@@ -31,21 +29,10 @@ def main() -> None:
         del os.environ[name]
     print(f"{'part':12} {'what was tried':58} {'tries':>6} {'failed':>6}  note", flush=True)
     with ProcessPoolExecutor(_AT_ONCE, get_context("spawn"), max_tasks_per_child=1) as pool:
-        failed = sum(pool.map(_run, [part for part in chosen if part not in _MEASURED]))
-    failed += sum(_run(part) for part in chosen if part in _MEASURED)
+        failed = sum(pool.map(run_part, [part for part in chosen if part not in _MEASURED]))
+    failed += sum(run_part(part) for part in chosen if part in _MEASURED)
     print(f"{failed} failures" if failed else "no failures")
     sys.exit(1 if failed else 0)
-
-
-def _run(part: str) -> int:
-    """Print the rows of one part, in a process of its own; return how many tries failed."""
-    failed, started = 0, time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="rag-faults-") as folder:
-        for row in import_module(f"faults.{part}").rows(Path(folder)):
-            failed += row.failures
-            print(f"{part:12} {row.what:58} {row.tries:6} {row.failures:6}  {row.note}", flush=True)
-    print(f"{part:12} took {time.monotonic() - started:.0f} s", flush=True)
-    return failed
 
 
 if __name__ == "__main__":
