@@ -99,7 +99,7 @@ picture: install
 crash:
 	$(MAKE) faults PARTS=kills
 
-# Attackers, kills, power cuts, damage, full disks: tries and failures of each, in under 25 minutes.
+# Attackers, kills, power cuts, damage, full disks: tries and failures of each, in some ten minutes; then hostile notes.
 faults: install
 	PYTHONPATH=benchmarks $(BIN)/python -m faults $(PARTS)
 
