@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -13,8 +11,8 @@ from typing import NamedTuple
 
 from rag.config import RAGConfig
 from rag.exceptions import UPDATE_INDEX, IndexUnavailableError, NotFoundError
-from rag.index.manifest import Manifest, NoteRow, published_manifest, readable
-from rag.index.snapshots import IndexDirectory, damaged_index
+from rag.index.manifest import Manifest, NoteRow, published_manifest, readable, telling_damage
+from rag.index.snapshots import IndexDirectory
 from rag.support.file_kinds import IMAGES
 from rag.text.messages import brief
 from rag.text.tokenizer import name_key
@@ -39,14 +37,11 @@ def open_manifest(config: RAGConfig) -> Iterator[Manifest]:
 @contextmanager
 def reading(manifest: Manifest, directory: IndexDirectory) -> Iterator[None]:
     """Read a manifest that is open; errors are those of `open_manifest`."""
-    try:
+    with telling_damage(directory.path):
         if not readable(manifest.get("fingerprint")):
-            raise IndexUnavailableError(
-                "the index was made by another version of rag", hint=UPDATE_INDEX
-            )
+            message = "the index was made by another version of rag"
+            raise IndexUnavailableError(message, hint=UPDATE_INDEX)
         yield
-    except (sqlite3.DatabaseError, json.JSONDecodeError) as error:
-        raise damaged_index(directory.path, str(error)) from error
 
 
 class FoundNote(NamedTuple):

@@ -137,6 +137,15 @@ def _from_row(values: tuple[Any, ...]) -> NoteRow:
 # -- the manifest ---------------------------------------------------------------------
 
 
+@contextmanager
+def telling_damage(folder: Path) -> Iterator[None]:
+    """Raise what cannot be read of a manifest as the error of `damaged_index`."""
+    try:
+        yield
+    except (*DAMAGE, json.JSONDecodeError) as error:
+        raise damaged_index(folder, str(error)) from error
+
+
 def _open_written(path: Path) -> sqlite3.Connection:
     """Open a database that this process alone writes; it is made when it is missing. What is not
     committed is lost; its folder is synced when it is published."""
@@ -190,16 +199,14 @@ class Manifest(Closing):
 
         :raises IndexUnavailableError: when it is missing or damaged.
         """
-        try:
+        with telling_damage(path.parent.parent):
             if strange_kind(path):  # a pipe would be waited for
                 raise sqlite3.DatabaseError(path.name)
             # `immutable` keeps SQLite from making files beside it.
             address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
             db = sqlite3.connect(address, uri=True, check_same_thread=False)
             db.execute("SELECT 1 FROM notes LIMIT 1")
-        except DAMAGE as error:
-            raise damaged_index(path.parent.parent, str(error)) from error
-        return cls(db)
+            return cls(db)
 
     def close(self) -> None:
         with suppress(sqlite3.ProgrammingError):  # it is closed already

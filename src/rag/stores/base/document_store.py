@@ -6,7 +6,6 @@ Haystack, which takes half a second to import, is imported when documents are ma
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -17,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakValueDictionary
 
 from rag.exceptions import UsageError
-from rag.index.manifest import Frequencies, Manifest, dimension_counts
-from rag.index.snapshots import MANIFEST, IndexDirectory, IndexSnapshot, damaged_index
+from rag.index.manifest import Frequencies, Manifest, dimension_counts, telling_damage
+from rag.index.snapshots import MANIFEST, IndexDirectory, IndexSnapshot
 from rag.stores.base.points import (
     CANDIDATE_FIELDS,
     DENSE,
@@ -167,15 +166,14 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
 
     @contextmanager
     def pinned(self) -> Iterator[None]:
-        """Keep to the snapshot that is current now, and tell as damage what SQLite cannot read."""
+        """Keep to the snapshot that is current now, and tell as damage what cannot be read."""
         with self.mutex:
             if not self._pins and self._writing is None:
                 self._hold()
             self._pins += 1
         try:
-            yield
-        except sqlite3.DatabaseError as error:
-            raise damaged_index(self.directory.path, str(error)) from error
+            with telling_damage(self.directory.path):
+                yield
         finally:
             with self.mutex:
                 self._pins -= 1
