@@ -1,5 +1,7 @@
 """Which notes hold a phrase, rare or frequent, and what happens when a query may read no more."""
 
+from uuid import UUID
+
 import pytest
 
 from rag.pipelines import create_search_pipeline, search
@@ -46,6 +48,21 @@ def test_words_are_found_alike_whether_they_are_rare(store, monkeypatch):
     monkeypatch.setattr(occurrences, "RARE", 0)
     assert Occurrences(store, store.manifest(), [], [], words).unwanted() == [rare]
     assert len(rare.notes) == 4
+
+
+def test_only_notes_are_read_that_may_hold_all_phrases(store, monkeypatch):
+    read: list[str] = []
+    really = store.get_points
+    monkeypatch.setattr(store, "get_points", lambda ids: read.extend(ids) or really(ids))
+    phrases = ["walrus", "water", "cold"]
+    holding = Occurrences(store, store.manifest(), phrases).wanted()
+    [walrus] = Occurrences(store, store.manifest(), ["walrus"]).wanted()
+    assert {*holding[0].notes}.intersection(*(found.notes for found in holding)) == {*walrus.notes}
+    owners = store.manifest().notes_by_chunk()
+    notes = {owners[UUID(chunk).bytes] for chunk in read}
+    names = {identity: path for _, path, _, _, identity in store.manifest().names()}
+    # The walruses of b are one word with the walrus as the index has it.
+    assert {names[note] for note in notes} == {"a.md", "b.md"}
 
 
 class TestWhenNoMoreMayBeRead:

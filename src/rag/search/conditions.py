@@ -14,18 +14,25 @@ from pathlib import PurePath
 from typing import NamedTuple
 from unicodedata import normalize
 
-from haystack.dataclasses import Document
-
 from rag.answers.quotation.question import other_forms
 from rag.exceptions import QueryError
 from rag.index.manifest import Manifest
-from rag.index.searchable_text import file_name, lexical_parts, names_of
+from rag.index.searchable_text import file_name, lexical_parts
 from rag.query.syntax import MOST_WORDS, PHRASE, FieldTerm, ParsedQuery
 from rag.query.values import value_test
 from rag.search.filters import Filter, all_of, build_qdrant_filters, day, days, none_of, one_of
 from rag.search.results import QueryFilters
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.text.bm25 import GRAMS, PROPERTIES, beside_dimension, content_words, pieces, word_dimension
+from rag.stores.base.points import Point, to_candidate
+from rag.text.bm25 import (
+    BREAK,
+    GRAMS,
+    PROPERTIES,
+    beside_dimension,
+    content_words,
+    pieces,
+    word_dimension,
+)
 from rag.text.messages import brief, plural
 from rag.text.ngrams import RUN, hash_gram, is_ideograph, weigh_grams
 from rag.text.scripts import HAN, HIRAGANA, KATAKANA, is_japanese
@@ -153,7 +160,10 @@ def find_conditions(
     manifest = store.manifest()
     alternatives = [term.value for some in parsed.either for term in some if term.field == PHRASE]
     phrases = dict.fromkeys([*parsed.phrases, *alternatives])
-    occurrences = Occurrences(store, manifest, phrases, *_unwanted(manifest, parsed, notices))
+    unwanted_texts, unwanted_words = _unwanted(manifest, parsed, notices)
+    occurrences = Occurrences(
+        store, manifest, parsed.phrases, unwanted_texts, unwanted_words, alternatives
+    )
     store.expect({*dimensions, *occurrences.dimensions})
     places = Places(manifest)
     holding, unwanted = occurrences.wanted(), occurrences.unwanted()
@@ -282,36 +292,34 @@ def words_beginning(
 
 
 class _Passage:
-    def __init__(self, document: Document) -> None:
-        self.note, meta, content = note_of(document), document.meta, document.content or ""
-        stated = meta.get("properties") or ()
-        self._parts = [file_name(meta), *lexical_parts(meta, content), *stated]
-        # Markup may hold words that a reader does not see.
-        raw = "\n".join([file_name(meta), *names_of(meta), content, *stated])
-        self._raw = None if "[" in content or "^" in content else cleaned(raw)
+    """The texts of a chunk in which a phrase may stand, and the id of its note."""
 
-    def holds(self, tokens: list[tuple[str, str]]) -> bool:
-        """Return whether tokens stand in a row in one of its texts: whole words, but any part of an
-        unsegmented run at the ends."""
-        words = [run or word for run, word in tokens]
-        # The rest takes ten times as long.
-        if self._raw is not None and not re.search(
-            r"[\W_]*".join(map(re.escape, words)), self._raw
-        ):
-            return False
-        head, tail = r"(?<!\S)" if tokens[0][1] else "", r"(?!\S)" if tokens[-1][1] else ""
-        row = re.compile(head + re.escape(" ".join(words)) + tail)
-        return any(row.search(text) for text in self._texts)
+    def __init__(self, point: Point) -> None:
+        meta, content = point.payload["meta"], point.payload["content"]
+        stated = meta.get("properties") or ()
+        texts = [file_name(meta), *lexical_parts(meta, content), *stated]
+        self.note, self.texts = to_candidate(point).note, [*map(cleaned, texts)]
 
     @cached_property
-    def _texts(self) -> list[str]:
-        tokens = (TOKEN.findall(cleaned(part)) for part in self._parts)
-        return [" ".join(run or word for run, word in part) for part in tokens]
+    def rows(self) -> str:
+        """The words and runs of each text, on a line of its own."""
+        return "\n".join(map(_in_a_row, self.texts))
 
 
-def note_of(document: Document) -> str:
-    """Return the id of a chunk's note."""
-    return str(document.meta.get("file_id", document.id))
+def _in_a_row(text: str) -> str:
+    words, with_runs = pieces(text)
+    runs = iter(RUN.findall(with_runs))
+    return " ".join([next(runs) if word == BREAK else word for word in words])
+
+
+def _holder(tokens: list[tuple[str, str]]) -> Callable[[_Passage], bool]:
+    """Return the function that tells whether tokens stand in a row in a text of a passage: whole
+    words, but any part of an unsegmented run at the ends."""
+    words = [run or word for run, word in tokens]
+    near = re.compile(r"[\W_]*".join(map(re.escape, words)))  # to cut all texts takes far longer
+    head, tail = r"(?<!\S)" if tokens[0][1] else "", r"(?!\S)" if tokens[-1][1] else ""
+    row = re.compile(head + re.escape(" ".join(words)) + tail)
+    return lambda passage: bool(any(map(near.search, passage.texts)) and row.search(passage.rows))
 
 
 ENTRIES = 30_000  # of the index that a query reads; or half as many as there are chunks, if more
@@ -345,8 +353,8 @@ class _Phrase(NamedTuple):
 
 
 class Occurrences:
-    """Looks up the phrases of one query, wanted and unwanted, and words that it does not want in
-    any form.
+    """Looks up the phrases of one query: those that a note must hold, all of them, those that it
+    must not, and others; and words that it must not hold in any form.
 
     A note holds a phrase if its words stand in a row in one chunk: in its title or file name, in
     one heading, alias or field of the front matter, or in its text, to the letter: case, width and
@@ -360,9 +368,12 @@ class Occurrences:
         wanted: Iterable[str],
         unwanted: Iterable[str] = (),
         words: Iterable[str] = (),
+        others: Iterable[str] = (),
     ) -> None:
         self._store, self._manifest = store, manifest
-        self._wanted = [_phrase(text) for text in dict.fromkeys(wanted)]
+        required = dict.fromkeys(wanted)
+        self._required = len(required)
+        self._wanted = [_phrase(text) for text in required | dict.fromkeys(others)]
         self._unwanted = [_phrase(text) for text in dict.fromkeys(unwanted)]
         unwanted_words = {stem(cleaned(word)) for word in words}
         self._words = sorted({d for word in unwanted_words for d in _of_word(word)})
@@ -376,7 +387,8 @@ class Occurrences:
         return {*self._words, *chain.from_iterable(parts)}
 
     def wanted(self) -> list[Found]:
-        """Return the notes that hold each phrase."""
+        """Return the notes that hold each phrase, the required ones first; of notes that cannot
+        hold all of these none."""
         return self._holding(self._wanted, unwanted=False)
 
     def unwanted(self) -> list[Found]:
@@ -397,8 +409,24 @@ class Occurrences:
             of_parts = (self._store.points_with(part, RARE) for part in phrase.parts)
             rare.append(next((chunks for chunks in of_parts if chunks is not None), None))
         order = sorted(range(len(rare)), key=lambda at: (rare[at] is None, len(rare[at] or ())))
-        holding = {at: self._find(phrases[at], rare[at], unwanted) for at in order}
+        chunks = [*rare]
+        for at in order:
+            chunks[at] = self._narrowed(phrases[at]) if rare[at] is None else rare[at]
+        if not unwanted:
+            self._keep_common([of for of in chunks[: self._required] if of is not None])
+        holding = {at: self._find(phrases[at], chunks[at], unwanted) for at in order}
         return [holding[at] for at in range(len(phrases))]
+
+    def _keep_common(self, required: Sequence[dict[str, float]]) -> None:
+        """Of the chunks that may hold each required phrase keep those of notes that may hold all:
+        the others need not be read."""
+        if len(required) < 2 or not self._owners:
+            return
+        common = set.intersection(*(_notes_of(chunks, self._owners) for chunks in required))
+        for chunks in required:
+            for chunk in [*chunks]:
+                if self._owners.get(_key(chunk)) not in common:
+                    del chunks[chunk]
 
     def _read(self, dimensions: Sequence[int]) -> dict[str, float] | None:
         """Return the chunks that have one of some dimensions; `None` when they are more than a
@@ -425,7 +453,6 @@ class Occurrences:
 
     def _find(self, phrase: _Phrase, chunks: dict[str, float] | None, unwanted: bool) -> Found:
         name = f'"{brief(phrase.text, _QUOTED)}"'
-        chunks = self._narrowed(phrase) if chunks is None else chunks
         if chunks is None:
             return Found([], f"{name} does not count: it is in too many notes to look it up", False)
         if phrase.exact:
@@ -433,10 +460,10 @@ class Occurrences:
         ordered = sorted(chunks, key=lambda chunk: (-chunks[chunk], chunk))
         new = [chunk for chunk in ordered if chunk not in self._passages]
         room = max(0, TEXTS - len(self._passages))
-        for document in self._store.get_documents(new[:room]):
-            self._passages[document.id] = _Passage(document)
+        points = self._store.get_points(new[:room])
+        self._passages |= {chunk: _Passage(point) for chunk, point in points.items()}
         read = (self._passages[chunk] for chunk in ordered if chunk in self._passages)
-        notes = {passage.note for passage in read if passage.holds(phrase.tokens)}
+        notes = {passage.note for passage in filter(_holder(phrase.tokens), read)}
         if not (unseen := new[room:]):
             return Found(sorted(notes))
         if unwanted:
@@ -448,7 +475,8 @@ class Occurrences:
 
     def _notes_of(self, chunks: Iterable[str]) -> list[str]:
         if self._manifest is None:
-            return sorted({note_of(document) for document in self._store.get_documents([*chunks])})
+            points = self._store.get_points([*chunks]).values()
+            return sorted({to_candidate(point).note for point in points})
         return sorted(_notes_of(chunks, self._owners))
 
     @cached_property
@@ -457,8 +485,11 @@ class Occurrences:
 
 
 def _notes_of(chunks: Iterable[str], owners: Mapping[bytes, str]) -> set[str]:
-    keys = (bytes.fromhex(chunk.replace("-", "")) for chunk in chunks)
-    return {owners[key] for key in keys if key in owners}
+    return {owners[key] for key in map(_key, chunks) if key in owners}
+
+
+def _key(chunk: str) -> bytes:
+    return bytes.fromhex(chunk.replace("-", ""))
 
 
 def _phrase(text: str) -> _Phrase:
