@@ -14,7 +14,7 @@ GROUP = "rag.steps"
 
 def test_names_are_sorted_in_one_spelling_and_nothing_is_imported(install):
     install("fancy", {GROUP: {"Shout_Out": "loud:shout", "ask": "loud:ask"}}, loud="1 / 0")
-    install("other", {"rag.tools": {"xml": "loud:xml"}})
+    install("other", {"rag.transformers": {"xml": "loud:xml"}})
     assert plugin_names(GROUP) == ["ask", "shout-out"]
     assert "loud" not in sys.modules
 

@@ -137,9 +137,9 @@ class MetadataTransformer:
                 asker=self.asker,
             )
             failed = bool(answer.fallback)
-            reasons = [*answer.metadata.get("unusable_tools", ()), answer.fallback]
-            plan.fallbacks += [f"metadata: {reason}" for reason in reasons if reason]
-            if not failed:
+            if failed:
+                plan.fallbacks.append(f"metadata: {answer.fallback}")
+            else:
                 meant = _fillings(read.open, answer.matches, resolver)
                 window = answer.time_window if read.time_slot else None
                 if meant or window:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 TRANSFORMERS = "rag.transformers"
 CLASSIFIERS = "rag.classifiers"
 STEPS = "rag.steps"
-TOOLS = "rag.tools"
 
 
 def canonical(name: str) -> str:

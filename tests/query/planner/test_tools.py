@@ -8,7 +8,7 @@ from typing import Any
 from haystack.tools import Tool
 
 from rag.query import StaticCatalogue, similarity_tool
-from rag.query.planner.llm_planner import ToolBox, plugin_tools
+from rag.query.planner.llm_planner import ToolBox
 from tables import rows
 
 Install = Callable[..., None]
@@ -109,17 +109,3 @@ class TestUse:
         outcome = box(lambda query: result).use("mine", {"query": "x"})
         assert len(outcome.told.encode()) < 5000
         assert not outcome.call.failure
-
-
-class TestPlugIns:
-    def test_those_that_cannot_be_made_are_told_of(self, install):
-        entries = {"bad": "bad_tools:fail", "none": "bad_tools:none", "gone": "no_module:x"}
-        source = "def fail(c): 1 / 0\ndef none(c): return 3"
-        install("fancy", {"rag.tools": entries}, bad_tools=source)
-        tools, failures = plugin_tools(CATALOGUE)
-        assert tools == []
-        assert failures == [
-            "the plug-in 'bad' of fancy cannot be used",
-            "the plug-in 'gone' of fancy cannot be used",
-            "the plug-in 'none' of rag.tools made no tool",
-        ]

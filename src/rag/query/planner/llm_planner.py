@@ -5,8 +5,7 @@
 
 It works with any Haystack chat generator: a tool is asked for, and an answer given, as a JSON
 object in the text of a reply. Whatever the model does, there is a result; the worst is the query
-as it was, with confidence 0. Tools are Haystack tools; a plug-in of the group `rag.tools` is called
-with the catalogue of the index and returns one.
+as it was, with confidence 0. Tools are Haystack tools; others may be given beside ours.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from haystack.tools.tool import Tool
 from pydantic import BaseModel, BeforeValidator, Field
 
 from rag.config import PLANNER_MODES, PlannerConfig
-from rag.exceptions import RAGError
 from rag.query.llm import (
     NO_MODEL,
     LiveAsker,
@@ -39,7 +37,6 @@ from rag.query.llm import (
 from rag.query.models import QueryBundle, as_bundle
 from rag.query.planner.names import SCORERS, Catalogue, StaticCatalogue, best_matches, names_by_kind
 from rag.query.planner.plan import Kind, Named, TimeWindow, window_of
-from rag.query.registry import TOOLS, make_plugin, plugin_names
 from rag.text.messages import brief, plural, without_halves
 from rag.text.tokenizer import has_words
 
@@ -374,26 +371,6 @@ def _misfit(tool: Tool, arguments: Any) -> str:
     return ""
 
 
-def plugin_tools(catalogue: Catalogue) -> tuple[list[Tool], list[str]]:
-    """Return the tools that plug-ins bring, and of those that cannot be made, why."""
-    tools, failures = [], []
-    try:
-        names = plugin_names(TOOLS)
-    except RAGError as error:
-        return [], [brief(error.message)]
-    for name in names:
-        try:
-            tool = make_plugin(TOOLS, name, catalogue)
-        except RAGError as error:
-            failures.append(brief(error.message))
-            continue
-        if isinstance(tool, Tool):
-            tools.append(tool)
-        else:
-            failures.append(f"the plug-in {name!r} of {TOOLS} made no tool")
-    return tools, failures
-
-
 class Mode(NamedTuple):
     """How far a model is trusted: what it must be sure of, and how often it may use a tool."""
 
@@ -488,10 +465,7 @@ class QueryTransformer:
         asker: LiveAsker,
         record: dict[str, Any],
     ) -> tuple[QueryTransformationResult | None, str]:
-        plugged, failures = plugin_tools(catalogue)
-        box = ToolBox([similarity_tool(catalogue, self.max_candidates), *self.tools, *plugged])
-        if failures:
-            record["unusable_tools"] = failures
+        box = ToolBox([similarity_tool(catalogue, self.max_candidates), *self.tools])
         names = names_by_kind(catalogue)
         words = " ".join([query[:_LONGEST_COMPARED], *(slot["words"] for slot in wanted)])
         most = self.max_candidates
