@@ -331,7 +331,8 @@ def check_files(examination: Examination) -> Iterator[CheckResult]:
     except IndexUnavailableError:  # told already
         return
     with snapshot:
-        damaged = [f"{snapshot.name}/{name}" for name in find_damage(snapshot.path, all_read=True)]
+        names = find_damage(snapshot.path, all_read=True)
+        damaged = [f"{snapshot.path.name}/{name}" for name in names]
     if damaged:  # which is noted for the next `rag index`
         error = damaged_index(directory.path, ", ".join(damaged[:_NAMED]))
         yield _from_error("files", error, damaged=damaged)

@@ -216,12 +216,9 @@ class Manifest(Closing):
 
     # -- facts about the whole ---------------------------------------------------------
 
-    def _value(self, query: str, *values: Any) -> Any:
-        row = self._db.execute(query, values).fetchone()
-        return row[0] if row else ""
-
     def get(self, key: str, default: str = "") -> str:
-        return self._value("SELECT value FROM meta WHERE key = ?", key) or default
+        row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return (row and row[0]) or default
 
     def set(self, **facts: str) -> None:
         if news := {key: value for key, value in facts.items() if self.get(key) != value}:
@@ -239,7 +236,8 @@ class Manifest(Closing):
 
     def rows(self, where: str = "1", *values: Any) -> int:
         """Return the number of notes that an SQL condition selects, those without chunks too."""
-        return int(self._value(f"SELECT count(*) FROM notes WHERE {where}", *values))
+        [[count]] = self._db.execute(f"SELECT count(*) FROM notes WHERE {where}", values)
+        return int(count)
 
     def totals(self) -> tuple[int, int]:
         """Return the number of notes and chunks of all vaults."""

@@ -25,6 +25,7 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from typing import IO, TYPE_CHECKING
@@ -86,15 +87,15 @@ def damaged_index(path: Path, details: str) -> IndexUnavailableError:
     return IndexUnavailableError(f"the index at {path} is damaged", details, hint=INDEX_FROM_NOTES)
 
 
+@dataclass(eq=False)
 class IndexSnapshot(Closing):
-    """A snapshot that this process holds against removal; `close` lets it go."""
+    """A snapshot that this process holds against removal, by a lock; `close` lets it go."""
 
-    def __init__(self, path: Path, lock: IO[bytes]) -> None:
-        self.path, self.name = path, path.name
-        self._lock = lock
+    path: Path
+    lock: IO[bytes]
 
     def close(self) -> None:
-        self._lock.close()
+        self.lock.close()
 
 
 class IndexDirectory:

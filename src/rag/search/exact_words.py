@@ -19,6 +19,7 @@ from rag.text.exact_forms import (
     SearchedText,
     asked_forms,
     asked_pairs,
+    folded,
     holds_runs,
     weigh_pairs,
 )
@@ -140,7 +141,8 @@ def searched(chunk: Mapping[str, Any]) -> SearchedText:
     names = names_of(meta)
     if meta.get("position") == 0:
         names.append(file_name(meta))
-    return SearchedText(names, "\n".join([chunk["content"] or "", *meta.get("properties", ())]))
+    texts = names, [chunk["content"] or "", *meta.get("properties", ())]
+    return SearchedText(*(folded("\n".join(text)) for text in texts))
 
 
 def _are_about(texts: Iterable[SearchedText], query: str) -> bool:

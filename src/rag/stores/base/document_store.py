@@ -184,7 +184,7 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
             current = self.directory.current()
             if current is None:
                 return None
-            if self._snapshot is None or self._snapshot.name != current:
+            if self._snapshot is None or self._snapshot.path.name != current:
                 self._close_reader()
                 self._snapshot = self.directory.open_current()
         return self._snapshot
@@ -210,7 +210,7 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
         """Return the name of the snapshot being read; `None` when there is none."""
         with self.mutex:
             snapshot = self._published()
-            return snapshot.name if snapshot else None
+            return snapshot.path.name if snapshot else None
 
     def frequencies(self) -> Frequencies:
         """Return the document frequencies of what is read."""

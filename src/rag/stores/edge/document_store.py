@@ -173,7 +173,7 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
         folder = shard = snapshot.path / SHARD
         try:
             if name := first_cut(snapshot.path):
-                raise ValueError(f"{snapshot.name}/{name}")
+                raise ValueError(f"{snapshot.path.name}/{name}")
             with openable(shard, dimensions) as (folder, is_narrow):
                 self._readers.append(load_shard(folder))
             self._dimensions = dimensions if is_narrow else None
@@ -324,14 +324,11 @@ def _from_record(record: Any) -> Point:
     return Point(str(record.id), record.payload or {}, vectors.get(DENSE), sparse)
 
 
-def edge_filter(where: Filter | None) -> qe.Filter | None:
-    """Return a filter in JSON as the engine takes it."""
-    lists: dict[str, Any] = {how: [*map(_condition, of)] for how, of in (where or {}).items()}
-    return qe.Filter(**lists) if where else None
-
-
-def _condition(condition: dict[str, Any]) -> Any:
-    match condition:
+def edge_filter(where: Filter | None) -> Any:
+    """Return a filter in JSON, or a condition of one, as the engine takes it."""
+    match where:
+        case None:
+            return None
         case {"has_id": ids}:
             return qe.HasIdCondition({*ids})
         case {"has_vector": name}:
@@ -346,7 +343,8 @@ def _condition(condition: dict[str, Any]) -> Any:
             is_of_dates = isinstance(next(iter(bounds.values())), str)
             kind = qe.RangeDateTime if is_of_dates else qe.RangeFloat
             return qe.FieldCondition(path, range=kind(**bounds))
-    return edge_filter(condition)
+    lists: dict[str, Any] = {how: [*map(edge_filter, of)] for how, of in where.items()}
+    return qe.Filter(**lists) if where else None
 
 
 # -- the shard --------------------------------------------------------------------------
