@@ -69,7 +69,7 @@ def test_after_a_power_cut_at_any_moment_the_former_generation_is_read_or_the_ne
     found = set()
     for folder in left:
         with IndexDirectory(folder).open_current() as snapshot:
-            found.add((snapshot.name, (snapshot.path / VECTORS).read_text()))
+            found.add((snapshot.path.name, (snapshot.path / VECTORS).read_text()))
     assert found == {("gen-1", "former"), ("gen-2", "new")}
     assert len(left) > 60
 

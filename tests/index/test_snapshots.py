@@ -229,7 +229,7 @@ def test_a_pointer_to_nothing_is_damage_that_the_next_run_is_told_of(index, poin
         index.publish(2)
     assert snapshots(index) == ["gen-2"]
     with index.open_current() as snapshot:
-        assert snapshot.name == "gen-2"
+        assert snapshot.path.name == "gen-2"
 
 
 def test_a_reader_whose_generation_goes_at_the_last_moment_gets_the_next_one(index, monkeypatch):
@@ -244,7 +244,7 @@ def test_a_reader_whose_generation_goes_at_the_last_moment_gets_the_next_one(ind
 
     monkeypatch.setattr(index, "current", publish_meanwhile)
     with index.open_current() as snapshot:
-        assert snapshot.name == "gen-2"
+        assert snapshot.path.name == "gen-2"
 
 
 # -- room on the disk ------------------------------------------------------------------
@@ -279,7 +279,7 @@ def test_a_generation_without_a_mark_is_read_and_never_removed(index):
     publish(index, 1)
     (index.path / "gen-1" / MARK).unlink()
     with index.open_current() as snapshot:
-        assert snapshot.name == "gen-1"
+        assert snapshot.path.name == "gen-1"
     publish(index, 2)
     assert snapshots(index) == ["gen-1", "gen-2"]
 

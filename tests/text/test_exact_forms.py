@@ -1,12 +1,12 @@
 """The very words of a query in a text."""
 
-from rag.text.exact_forms import Place, SearchedText, asked_forms, holds_runs
+from rag.text.exact_forms import Place, SearchedText, asked_forms, folded, holds_runs
 from tables import rows
 
 
 def place(query: str, names: str = "", body: str = "") -> Place:
     form = asked_forms(query)[0]  # of an identifier the whole, before its words
-    return SearchedText([names], body).place(form)
+    return SearchedText(folded(names), folded(body)).place(form)
 
 
 @rows(

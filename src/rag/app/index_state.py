@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from rag.config import RAGConfig
-from rag.exceptions import RUN_INDEX, IndexUnavailableError
+from rag.exceptions import RUN_INDEX, IndexingError, IndexUnavailableError
 from rag.support.json_reports import hidden
 from rag.vault.markdown import RENDERED
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from rag.index.snapshots import IndexDirectory
     from rag.search.results import SearchResult
 
+_PER_NOTE = 1e-5  # seconds that a note takes at least: to be listed, examined and compared
 _GLANCE = 0.05  # seconds for looking whether notes changed, beside a search
 FILE, OBSIDIAN = "file", "obsidian"
 
@@ -61,16 +63,12 @@ class IndexState:
     notes: int
     chunks: int
     indexed_at: str
-    stale: bool | None = field(init=False)
+    stale: bool | None
     changed: int | None
     roots: dict[str, str] = hidden()
     tags: dict[str, int] = hidden()
     odd_files: dict[tuple[str, str], str] = hidden()
     uri: str = hidden("")
-
-    def __post_init__(self) -> None:
-        stale = None if self.changed is None else self.changed > 0
-        object.__setattr__(self, "stale", stale)
 
     def file(self, result: SearchResult) -> Path:
         """Return where a result's note is on disk."""
@@ -137,9 +135,10 @@ def count_changed(
     seconds: float = _GLANCE,
     patience: float = 1.0,
 ) -> int | None:
-    """Return how many notes changed since the index was made, as `count_stale` does; `None` when
-    that takes too long to find out, or another machine indexes them."""
-    from rag.indexing.changes import count_stale
+    """Return how many notes changed on disk since the index was made; `None` where another machine
+    indexes them, or it would surely take more than so many `seconds`, or took `patience` times as
+    long."""
+    from rag.indexing.changes import count_stale_in, scan_vault
 
     if config.store.url:
         from rag.index.snapshots import IndexDirectory
@@ -147,7 +146,18 @@ def count_changed(
 
         if not is_written_here(IndexDirectory.of(config)):
             return None
-    return count_stale(manifest, config, seconds, patience)
+    if manifest.kept_totals()[0] * _PER_NOTE > seconds:
+        return None
+    deadline, changed = time.monotonic() + seconds * patience, 0
+    for vault, root in manifest.vaults().items():
+        try:
+            scan = scan_vault(root, config, deadline)
+            changed += count_stale_in(root, manifest.stats(vault), scan)
+        except TimeoutError:
+            return None
+        except IndexingError:
+            continue  # not mounted: what was indexed is the best there is
+    return changed
 
 
 def read_state(manifest: Manifest, config: RAGConfig, changed: int | None = None) -> IndexState:
@@ -164,6 +174,7 @@ def read_state(manifest: Manifest, config: RAGConfig, changed: int | None = None
         indexed_at=manifest.get("indexed_at"),
         roots=manifest.vaults(),
         tags=manifest.catalogue.tags(),
+        stale=None if changed is None else changed > 0,
         changed=changed,
         odd_files=manifest.odd_files(),
         uri=config.links.uri,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -22,8 +21,6 @@ from rag.index.manifest import (
 from rag.index.snapshots import IndexDirectory
 from rag.vault import NoteFile, Scan, scan_folder
 from rag.vault.discovery import Span, spans_of_copies
-
-_PER_NOTE = 1e-5  # seconds that a note takes at least: to be listed, examined and compared
 
 
 @dataclass(slots=True)
@@ -139,26 +136,6 @@ def _preview(manifest: Manifest, vault: str, root: Path, config: RAGConfig, prun
                 continue
         changes.changed.append(file)
     return changes
-
-
-def count_stale(
-    manifest: Manifest, config: RAGConfig, seconds: float = 0.05, patience: float = 1.0
-) -> int | None:
-    """Return how many notes changed on disk since the index was made; `None` where it would surely
-    take more than so many `seconds`, or took `patience` times as long."""
-    if manifest.rows() * _PER_NOTE > seconds:
-        return None
-    deadline = time.monotonic() + seconds * patience
-    stale = 0
-    for vault, root in manifest.vaults().items():
-        try:
-            scan = scan_vault(root, config, deadline)
-            stale += count_stale_in(root, manifest.stats(vault), scan)
-        except TimeoutError:
-            return None
-        except IndexingError:
-            continue  # not mounted: what was indexed is the best there is
-    return stale
 
 
 def count_stale_in(root: str, stats: Mapping[str, tuple[int, int, bool]], scan: Scan) -> int:

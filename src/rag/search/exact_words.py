@@ -11,7 +11,7 @@ from rag.index.searchable_text import file_name, lexical_parts, names_of
 from rag.search.query import WEIGHTS, Retrieval
 from rag.search.results import SearchMode, TermScore
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.text.bm25 import content_words, query_terms
+from rag.text.bm25 import content_words, query_terms, word_dimension
 from rag.text.exact_forms import (
     Form,
     Pair,
@@ -118,8 +118,9 @@ def pair_weights(pairs: Iterable[Pair], rarity: Rarity) -> dict[Pair, float]:
     """Return what a text of average length gains for holding each of a query's pairs once."""
     weights = {}
     for pair in pairs:
-        rarest = min(WEIGHTS.rarest_pair, sum(map(rarity, pair.dimensions))) if pair.words else 0.0
-        weights[pair] = pair.times * (WEIGHTS.pair * rarest if pair.words else WEIGHTS.seam)
+        told = sum(rarity(word_dimension(word)) for word in pair.words)
+        weight = WEIGHTS.pair * min(WEIGHTS.rarest_pair, told) if pair.words else WEIGHTS.seam
+        weights[pair] = pair.times * weight
     return weights
 
 

@@ -68,6 +68,11 @@ def digest_of(vectors: Sequence[Sequence[float]], version: str = "") -> str:
     return f"{version}{_SIGN}{b64encode(packed).decode()}"
 
 
+def has_sample(digest: str) -> bool:
+    """Return whether a digest holds vectors, so that another with vectors is to be compared."""
+    return _SIGN in digest
+
+
 def shortened(digest: str) -> str:
     """Return a digest as people are shown it: in the place of vectors a hash of them. Two that
     differ may still be of one model, which `may_be_same` tells of the whole digests."""

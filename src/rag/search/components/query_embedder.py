@@ -32,7 +32,7 @@ from rag.search.components import SearchComponent
 from rag.search.query import HYDE_IDLE, Query
 from rag.search.results import MEANING, SearchedVariant, SearchMode
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.support.vector_digest import may_be_same
+from rag.support.vector_digest import has_sample, may_be_same
 
 _READ = 1_000  # characters of a query that a model reads: for more it takes seconds
 _LONG = f"the query is long: its meaning is that of the first {_READ:,} characters"
@@ -150,7 +150,7 @@ class QueryEmbedder(SearchComponent):
         space, reads_script = embedded.space, self.embeddings.reads_script
         if self._space != space:
             digest = self.embeddings.identity().digest
-            if not may_be_same(digest, space.digest):
+            if has_sample(space.digest) and not may_be_same(digest, space.digest):
                 digest = self.embeddings.identity(whole=True).digest  # the version says little
             if not may_be_same(digest, space.digest):  # a model pulled again has the same name
                 raise other_model(space, self.embeddings)

@@ -61,14 +61,6 @@ def sort_tables(shard: Path) -> None:
         staged.replace(target)
 
 
-def _small_tables(shard: Path, dimensions: Collection[int]) -> dict[str, bytes]:
-    """Return tables of some dimensions, by the paths of the large ones that they replace."""
-    with suppress(OSError, ValueError, KeyError):  # damaged, for one: the engine will say so
-        tables = shard.glob(f"segments/*/vector_index-*/{SORTED}")
-        return {str(table.with_name(TABLE)): _select(table, dimensions) for table in tables}
-    return {}
-
-
 def _select(table: Path, dimensions: Collection[int]) -> bytes:
     """Return a table of those of some dimensions that there are, as the engine reads it."""
     expected = json.loads(table.with_name(_POSTINGS).read_bytes())["posting_count"]
@@ -93,7 +85,11 @@ def openable(shard: Path, dimensions: Collection[int] | None = None) -> Iterator
         room elsewhere.
     """
     shard = shard.absolute()
-    tables = {} if dimensions is None else _small_tables(shard, dimensions)
+    tables: dict[str, bytes] = {}  # by the paths of the large ones that they replace
+    if dimensions is not None:
+        with suppress(OSError, ValueError, KeyError):  # damaged, for one: the engine will say so
+            large = shard.glob(f"segments/*/vector_index-*/{SORTED}")
+            tables = {str(t.with_name(TABLE)): _select(t, dimensions) for t in large}
     is_ours = all(os.access(path, os.W_OK) for path in (shard, shard / CONFIG) if path.exists())
     is_writable = is_ours and free_room(shard) >= _HOLES
     for place in _places() if not is_writable else (MEMORY,) if tables else ():
