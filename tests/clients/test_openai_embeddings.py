@@ -88,6 +88,15 @@ def test_vectors_are_put_in_order_by_their_index():
         assert found(embed(TEXTS, settings(server.url))) == expected(server, TEXTS)
 
 
+def test_a_server_that_takes_few_texts_at_once_is_found_out_once(server):
+    many = {"status": 422, "error": "batch size 5 > maximum allowed batch size 4"}
+    server.fail(EMBEDDINGS, times=None, when=lambda request: len(request.inputs) > 4, **many)
+    made = embed(TEXTS, settings(server.url, batch_tokens=50, max_in_flight=1))
+    assert found(made) == expected(server, TEXTS)
+    sizes = [len(request.inputs) for request in server.requests(EMBEDDINGS)]
+    assert [size for size in sizes if size > 4] == sizes[:1] and len(sizes) > 5
+
+
 # -- what is too long ------------------------------------------------------------------
 
 

@@ -128,6 +128,7 @@ class BatchEmbedder:
         if self.limit:
             self.limit = max(self.limit - count_tokens(self.prefix) - _RESERVE, 1)
         self.stopped = threading.Event()  # ends all pauses; what is under way raises soon
+        self._most = MAX_TEXTS  # that the server takes in one request, as far as it has said
 
     def embed(self, texts: Sequence[str]) -> list[Vector | RAGError]:
         """Return a vector for each text, or why it has none.
@@ -144,20 +145,24 @@ class BatchEmbedder:
         return windows(text, self.limit) if self.limit else [text]
 
     def _embed(self, texts: list[str], again: bool = True) -> list[Vector | RAGError]:
+        middle = len(texts) // 2
         if not texts:
             return []
+        if len(texts) > self._most:
+            return self._embed(texts[:middle]) + self._embed(texts[middle:])
         result = self._request(texts, self.retries + 1 if again or len(texts) == 1 else 1)
         if isinstance(result, list):
             # What is no vector in an answer that is otherwise right is asked for once more.
             pairs = zip(texts, result, strict=True)
             return [vector or self._embed([text])[0] for text, vector in pairs]
         if len(texts) == 1:
-            if result.blame is Blame.LENGTH and len(texts[0]) >= 2 * LEAST_WINDOW:
+            if result.blame in (Blame.LENGTH, Blame.NUMBER) and len(texts[0]) >= 2 * LEAST_WINDOW:
                 parts = halves(texts[0])
                 return [_joined(parts, self._embed(parts))]
             self._check_server(result)  # the text is at fault, unless the server is
             return [result.error]
-        middle = len(texts) // 2
+        if result.blame is Blame.NUMBER:
+            self._most = middle
         return self._embed(texts[:middle], again=False) + self._embed(texts[middle:], again=False)
 
     def _request(self, texts: list[str], tries: int) -> list[Vector | None] | Trouble:

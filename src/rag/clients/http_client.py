@@ -45,13 +45,16 @@ from rag.support.http_transport import (
 )
 from rag.text.messages import brief_reply
 
-# What a server says that refuses a text or a prompt for its length, or texts for their number.
+# What a server says that refuses a text or a prompt for its length,
 _TOO_LONG = re.compile(
     r"context (length|size|window)|too (long|large|big)|exceed_context|longer than the context"
     r"|(input|prompt) length|max(imum)? (context|sequence)"
-    r"|context_length_exceeded|less than [\d,]+ tokens|exceeds? .{0,40}\btokens"
-    # text-embeddings-inference: "batch size 64 > maximum allowed batch size 32"
-    r"|batch size|too many inputs|inputs? (array|list) .*(long|large)",
+    r"|context_length_exceeded|less than [\d,]+ tokens|exceeds? .{0,40}\btokens|batch size",
+    re.IGNORECASE,
+)
+# and texts for their number: text-embeddings-inference, OpenAI.
+_TOO_MANY = re.compile(
+    r"(?<!physical )batch size|too many inputs|inputs? (array|list) .*(long|large)",
     re.IGNORECASE,
 )
 _NO_MODEL = re.compile(
@@ -70,14 +73,15 @@ class Blame(Enum):
     """Who is at fault, and so what may help."""
 
     INPUT = "input"  # what was sent: send something else
-    LENGTH = "length"  # what was sent is too long, or too many texts: send less
+    LENGTH = "length"  # what was sent is too long: send less
+    NUMBER = "number"  # too many texts were sent at once: send fewer
     BUSY = "busy"  # the server has too much to do: wait
     UNCLEAR = "unclear"  # try again, here or elsewhere
     SLOW = "slow"  # as unclear, but trying again takes as long again
     SERVER = "server"  # it will not do: another server may
 
 
-OF_THE_INPUT = (Blame.INPUT, Blame.LENGTH)
+OF_THE_INPUT = (Blame.INPUT, Blame.LENGTH, Blame.NUMBER)
 
 
 class Trouble(NamedTuple):
@@ -120,7 +124,12 @@ class Refusal(Exception):
         """Whether what was sent is too long, or too much at once."""
         if self.status in _BUSY:  # so many tokens a minute, and not at once
             return False
-        return self.status == 413 or bool(_TOO_LONG.search(self.words))
+        return self.status == 413 or self.is_for_number or bool(_TOO_LONG.search(self.words))
+
+    @property
+    def is_for_number(self) -> bool:
+        """Whether too many texts were sent at once."""
+        return bool(_TOO_MANY.search(self.words))
 
     @property
     def is_for_model(self) -> bool:
@@ -214,10 +223,8 @@ def _explain_refusal(refusal: Refusal, server: Endpoint, model: str) -> Trouble:
         return Trouble(missing(server, model, details=details), blame)
     elif refusal.is_for_length and status < 502:
         message, kind = f"the text is longer than {model} reads", TooLongError
-        hint, blame = (
-            "Lower index.chunk_size, or load the model with a longer context.",
-            Blame.LENGTH,
-        )
+        hint = "Lower index.chunk_size, or load the model with a longer context."
+        blame = Blame.NUMBER if refusal.is_for_number else Blame.LENGTH
     elif 300 <= status < 400:
         to, details = f" to {refusal.location}" if refusal.location else "", ""
         message = f"{url} redirects{to}, which is not followed"
@@ -478,7 +485,7 @@ class HttpClient(ABC):
                 yield from _kept(splitter.feed("", is_end=True), response)
         except FAILURES as error:
             trouble = explain(error, self.endpoint, name)
-            if trouble.blame is Blame.LENGTH:
+            if isinstance(trouble.error, TooLongError):
                 longest = f"the {window} tokens of " if window else ""
                 raise TooLongError(
                     f"the prompt is longer than {longest}{name} at {self.url}",
