@@ -23,6 +23,7 @@ _SEAM = re.compile(r"[A-Z](?:(?<=[a-z0-9][A-Z])|(?<=[A-Z]{2})[a-z])")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _SHORTEST = 3  # letters of what is worth finding
 _MOST_PARTS = 6  # of a word; base64 has more
+_MOST_WORDS = 1 << 12  # that are remembered with what they are to a query
 
 
 class WordPart(NamedTuple):
@@ -87,9 +88,9 @@ def _is_inflected(word: str, written: str) -> bool:
     return next((n for n, (a, b) in pairs if a != b), shorter) >= _SHARE * longer
 
 
-class _Wanted(dict[str, _Word]):
-    """What words are to a query, each looked up once. `terms` are its stems and `pairs` of
-    characters, `neighbours` those that follow each other."""
+class _Wanted:
+    """What words are to a query. `terms` are its stems and `pairs` of characters, `neighbours`
+    those that follow each other; `look_up` says of a word what it is."""
 
     def __init__(self, query: str) -> None:
         self.terms = frozenset(content_terms(query))
@@ -102,10 +103,7 @@ class _Wanted(dict[str, _Word]):
                 self._beginning.setdefault(word[:_HEAD], []).append((word, stem(word)))
         order = [stem(token[0]) for token in TOKEN.finditer(normalize(query)) if not token[1]]
         self.neighbours = frozenset(pairwise(order))
-
-    def __missing__(self, word: str) -> _Word:
-        self[word] = wanted = self._look_up(word)
-        return wanted
+        self.look_up = lru_cache(_MOST_WORDS)(self._look_up)
 
     def _look_up(self, word: str) -> _Word:
         normal = normalize(word)
@@ -130,6 +128,7 @@ def find_matches(text: str, query: str) -> list[Match]:
     a part of a word in mixed case (`OOM` in `OOMKilled`).
     """
     wanted = _wanted(query)
+    look_up = wanted.look_up
     matches: list[Match] = []
     before = ""
     lower = text.lower()
@@ -140,7 +139,7 @@ def find_matches(text: str, query: str) -> list[Match]:
             matches += _run_matches(word, token.start(), wanted)
             before = ""
             continue
-        sought = wanted[word]
+        sought = look_up(word)
         if sought.form:
             start, end = token.span()
             in_a_row = (before, sought.term) in wanted.neighbours
