@@ -82,39 +82,21 @@ class Gram(NamedTuple):
 def weigh_grams(run: str) -> list[Gram]:
     """Return the grams of a run of unsegmented text.
 
-    Single characters: ideographs, and any that stands alone. Pairs: of one script, and of two as
-    `_is_word_pair` says. Triples: of hiragana or letters.
+    Single characters: ideographs, and any that stands alone. Pairs: of one script, of an ideograph
+    with hiragana behind it, and of a polite prefix with its kanji. Triples: of hiragana or letters.
     """
-    table = script_table()
-    scripts = [int(table[ord(char)]) for char in run]
-    if len(run) == 1:
-        return [Gram(run, 0, UNIGRAM_WEIGHT)]
-    grams = [
-        Gram(char, at, UNIGRAM_WEIGHT)
-        for at, (char, script) in enumerate(zip(run, scripts, strict=True))
-        if script == IDEOGRAPHS
-    ]
-    for at in range(len(run) - 1):
-        first, second = scripts[at : at + 2]
-        if first != second and not _is_word_pair(run[at], first, second):
-            continue
-        # Two characters by themselves are a word to whoever wrote them so.
-        weight = _PAIR_WEIGHTS[first] if first == second else _SEAM_WEIGHT
-        grams.append(Gram(run[at : at + 2], at, WORD_WEIGHT if len(run) == 2 else weight))
-    grams += [
-        Gram(run[at : at + 3], at, TRIGRAM_WEIGHT)
-        for at in range(len(run) - 2)
-        if scripts[at] in (HIRAGANA, LETTERS) and len(set(scripts[at : at + 3])) == 1
-    ]
+    scripts, starts = _find_grams(_code_points(f"\n{run}\n"))
+    grams = []
+    for length, places in enumerate(starts, 1):
+        for at in places.tolist():
+            weight = UNIGRAM_WEIGHT if length == 1 else TRIGRAM_WEIGHT
+            if length == 2:
+                first, second = scripts[at : at + 2].tolist()
+                weight = _PAIR_WEIGHTS[first] if first == second else _SEAM_WEIGHT
+                # Two characters by themselves are a word to whoever wrote them so.
+                weight = WORD_WEIGHT if len(run) == 2 else weight
+            grams.append(Gram(run[at - 1 : at - 1 + length], at - 1, weight))
     return grams
-
-
-def _is_word_pair(char: str, first: int, second: int) -> bool:
-    """Return whether characters of two scripts, the first of which is `char`, are likely of one
-    word."""
-    if second == IDEOGRAPHS:
-        return char in _POLITE
-    return first == IDEOGRAPHS and second == HIRAGANA
 
 
 def hash_gram(gram: str) -> int:
@@ -133,28 +115,39 @@ def hash_grams(codes: Array) -> tuple[Array, Array, Array]:
     """
     import numpy as np
 
+    scripts, starts = _find_grams(codes)
+    wide = codes.astype(np.uint64)
+    packed = [
+        sum(wide[places + at] << np.uint64(_BITS * at) for at in range(length))
+        for length, places in enumerate(starts, 1)
+    ]
+    with np.errstate(over="ignore"):
+        hashes = np.concatenate(packed) * np.uint64(_MULTIPLIER) >> np.uint64(_SHIFT)
+    return hashes, np.concatenate(starts), scripts > 0
+
+
+def _code_points(text: str) -> Array:
+    import numpy as np
+
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+
+
+def _find_grams(codes: Array) -> tuple[Array, tuple[Array, Array, Array]]:
+    """Return how the script of each code point is read, and where grams of one, two and three of
+    them begin."""
+    import numpy as np
+
     scripts = script_table()[codes]
     runs = scripts > 0
-    inner = runs[1:-1]
     alone = np.zeros_like(runs)
-    alone[1:-1] = inner & ~runs[:-2] & ~runs[2:]
-    ones = np.flatnonzero((scripts == IDEOGRAPHS) | alone)
+    alone[1:-1] = runs[1:-1] & ~runs[:-2] & ~runs[2:]
     first, second = scripts[:-1], scripts[1:]
     same = first == second
     ending = (first == IDEOGRAPHS) & (second == HIRAGANA)
     prefix = np.isin(codes[:-1], [*map(ord, _POLITE)]) & (second == IDEOGRAPHS)
-    twos = np.flatnonzero(runs[:-1] & (same | ending | prefix))
     light = (scripts == HIRAGANA) | (scripts == LETTERS)
-    threes = np.flatnonzero(light[:-2] & same[:-1] & same[1:])
-    wide = codes.astype(np.uint64)
-    shift, double = np.uint64(_BITS), np.uint64(2 * _BITS)
-    packed = np.concatenate(
-        (
-            wide[ones],
-            wide[twos] | wide[twos + 1] << shift,
-            wide[threes] | wide[threes + 1] << shift | wide[threes + 2] << double,
-        )
+    return scripts, (
+        np.flatnonzero((scripts == IDEOGRAPHS) | alone),
+        np.flatnonzero(runs[:-1] & (same | ending | prefix)),
+        np.flatnonzero(light[:-2] & same[:-1] & same[1:]),
     )
-    with np.errstate(over="ignore"):
-        hashes = packed * np.uint64(_MULTIPLIER) >> np.uint64(_SHIFT)
-    return hashes, np.concatenate((ones, twos, threes)), runs
