@@ -357,28 +357,25 @@ def check_connection(server: str | OllamaConfig | RAGConfig | None = None) -> Se
         Without it the settings in force.
     """
     if isinstance(server, str):
-        return _check_server(server, OllamaConfig(), ())
+        from rag.clients.dialects import look_at
+
+        config = OllamaConfig()
+        return look_at(Endpoint(OLLAMA, "embedding", server), config, config.query_timeout)
     views = check_servers(ollama_settings(server))
     return next((each for each in views if not each.ok), views[0])
 
 
 def check_servers(config: OllamaConfig) -> list[ServerView]:
     """Ask every configured server of Ollama; each should have the model it is to run."""
-    models: dict[str, list[str]] = {}
-    for url in config.embedding_urls:
-        models.setdefault(url, []).append(config.embedding_model)
-    models.setdefault(config.local_url, []).append(config.chat_model.removeprefix(AUTO))
-    return [_check_server(url, config, [*filter(None, names)]) for url, names in models.items()]
-
-
-def _check_server(url: str, config: OllamaConfig, wanted: Sequence[str]) -> ServerView:
     from rag.clients.dialects import look_at
     from rag.clients.http_client import missing
 
-    server = Endpoint(OLLAMA, "embedding", url, is_off=not config.enabled)
-    view = look_at(server, config, config.query_timeout)
-    if view.ok:
-        present = {*map(full_name, view.models)}
-        lacks = next((name for name in wanted if full_name(name) not in present), "")
-        view.error = missing(server, lacks) if lacks else None
-    return view
+    settings, views = ModelsConfig(ollama=config), dict[str, ServerView]()
+    for section in ("embedding", "chat"):
+        for server in endpoints(OLLAMA, section, settings):
+            if server.url not in views:
+                views[server.url] = look_at(server, config, config.query_timeout)
+            view, model = views[server.url], server.model.removeprefix(AUTO)
+            if view.ok and model and full_name(model) not in map(full_name, view.models):
+                view.error = missing(server, model)
+    return [*views.values()]
