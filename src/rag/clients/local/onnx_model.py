@@ -252,8 +252,11 @@ def _rank(folder: ModelFolder, threads: int, query: str, passages: list[str]) ->
 
 
 def rank(config: ModelsConfig, query: str, passages: list[str], seconds: float) -> list[float]:
-    """Return how well each passage answers a query, by the cross-encoder at `rerank.path`; see
-    `rag.clients.factory.rank`."""
+    """Return how well each passage answers a query, by the cross-encoder at `rerank.path`.
+
+    :raises ConfigError: when there is none.
+    :raises ConnectionError: when it fails, or takes longer than `seconds`.
+    """
     folder = ModelFolder(config.rerank.path, "rerank.path")
     folder.check()
     threads = config.embedding.threads or 1
