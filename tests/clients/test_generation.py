@@ -14,7 +14,7 @@ from rag.clients import generate_response
 from rag.clients.chat_generators import OllamaGenerator
 from rag.clients.dialects import OllamaClient
 from rag.clients.http_client import Delta, ThinkSplitter
-from rag.clients.protocols import FAILURE, Response
+from rag.clients.protocols import RESPONSE, Response
 from rag.clients.servers import Endpoint
 from rag.config import OllamaConfig
 from rag.exceptions import TooLongError, UnfinishedError
@@ -172,7 +172,7 @@ def test_the_component_ends_an_answer_that_is_much_longer_than_it_may_be(server,
     )
     [reply] = generator.run("one two")["replies"]
     generator.close()
-    assert FAILURE not in reply.meta
+    assert reply.meta[RESPONSE].failure is None
     assert 24 < len(reply.text) < 100
 
 

@@ -11,7 +11,7 @@ from ollama_server import Model, Reply
 from openai_server import CHAT, OpenAIServer, settings
 from rag.clients.dialects import OpenAIClient
 from rag.clients.factory import chat_provider
-from rag.clients.protocols import FAILURE, INTERRUPTED, RESPONSE, Response
+from rag.clients.protocols import RESPONSE, Response
 from rag.clients.providers import OllamaChat, OpenAIChat
 from rag.clients.servers import endpoints
 from rag.config import ChatConfig, ModelsConfig
@@ -242,12 +242,12 @@ def test_what_goes_wrong_is_told_in_the_meta(server):
     server.say("one two three four")
     server.fail(CHAT, "cut", lines=3)
     [reply] = generator.run(ASKED)["replies"]
-    assert isinstance(reply.meta[FAILURE], UnfinishedError) and reply.text == "one two"
+    assert isinstance(reply.meta[RESPONSE].failure, UnfinishedError) and reply.text == "one two"
     assert reply.meta[RESPONSE].text == "one two"
     server.close()
     [reply] = generator.run(ASKED)["replies"]
     generator.close()
-    assert isinstance(reply.meta[FAILURE], ConnectionError) and not reply.text
+    assert isinstance(reply.meta[RESPONSE].failure, ConnectionError) and not reply.text
 
 
 def test_ctrl_c_ends_the_answer_only_where_the_listener_says_so(server):
@@ -261,7 +261,7 @@ def test_ctrl_c_ends_the_answer_only_where_the_listener_says_so(server):
     generator = answerer(settings(server.url))
     server.say("one two three", "one two three")
     [reply] = generator.run(ASKED, Listener())["replies"]
-    assert reply.meta[INTERRUPTED] and reply.text == "one two"
+    assert reply.meta[RESPONSE].interrupted and reply.text == "one two"
     listener = Listener()
     listener.keeps_partial = False
     with pytest.raises(KeyboardInterrupt):

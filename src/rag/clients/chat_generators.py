@@ -23,7 +23,7 @@ from haystack.dataclasses import (
 from rag.clients.dialects import connect_writer
 from rag.clients.factory import with_config
 from rag.clients.http_client import Deltas, HttpClient
-from rag.clients.protocols import FAILURE, INTERRUPTED, NO_REASONING, RESPONSE, Response
+from rag.clients.protocols import RESPONSE, Response
 from rag.clients.servers import OLLAMA, OPENAI
 from rag.config import AUTO, ModelsConfig, OllamaConfig, load_config, models_config
 from rag.exceptions import ConnectionError, RAGError
@@ -40,8 +40,8 @@ class _ChatGenerator:
     :param generation_kwargs: options of the API; `num_predict` is the longest answer, in tokens. A
         model with a small context writes at most a third of that.
     :param timeout: seconds for a whole answer; without it `ollama.request_timeout`.
-    :param keeps_failures: let the meta of the reply say why there is no more of the answer, as
-        `rag.clients.protocols` names it, instead of raising an error.
+    :param keeps_failures: let the `Response` in the meta of the reply say why there is no more of
+        the answer, instead of raising an error.
     :raises ValueError: for a timeout that is not positive.
     """
 
@@ -94,7 +94,7 @@ class _ChatGenerator:
         options = {**self.generation_kwargs, **(generation_kwargs or {})}
         most = int(options.get("num_predict") or 0)
         texts = [("user", messages)] if isinstance(messages, str) else [*map(_plain, messages)]
-        think, response, meta = self.think, Response(), dict[str, Any]()
+        think, response = self.think, Response()
         try:
             think = think and "thinking" in (self.client.writer.capabilities or ("thinking",))
             if most:
@@ -113,21 +113,21 @@ class _ChatGenerator:
                 raise
             if type(error) is ConnectionError and self._client:  # it does not answer
                 error.is_needless = not self._client.endpoint.is_chosen
-            meta[FAILURE] = error
+            response.failure = error
         except KeyboardInterrupt:
             if not getattr(streaming_callback, "keeps_partial", False):
                 raise
-            meta[INTERRUPTED] = True
-        if self.keeps_failures:
-            meta[RESPONSE] = response if response.model else None
-            meta[NO_REASONING] = self.think and not think
+            response.interrupted = True
+        response.no_reasoning = self.think and not think
         # The model that was to answer, as far as it is known.
         name = self._client.endpoint.model if self._client else self.model
-        meta["model"] = response.model or ("" if name == AUTO else name)
-        meta |= {"finish_reason": response.finish_reason, "num_ctx": response.num_ctx}
-        meta["usage"] = {
-            "prompt_tokens": response.prompt_tokens,
-            "completion_tokens": response.tokens,
+        counts = {"prompt_tokens": response.prompt_tokens, "completion_tokens": response.tokens}
+        meta = {
+            "model": response.model or ("" if name == AUTO else name),
+            "finish_reason": response.finish_reason,
+            "num_ctx": response.num_ctx,
+            "usage": counts,
+            **({RESPONSE: response} if self.keeps_failures else {}),
         }
         thinking = response.thinking or None
         return {"replies": [ChatMessage.from_assistant(response.text, meta, reasoning=thinking)]}

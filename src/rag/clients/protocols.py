@@ -239,19 +239,15 @@ class ChatProvider(ModelProvider):
         to `think`, after reasoning.
 
         Any of Haystack's will do. One whose `run` takes a `streaming_callback` streams. One that
-        reports failures in the meta of its reply (`FAILURE` and the other names below) has a prompt
-        that is too long sent again with fewer notes, and what there is of an answer kept. One with
+        has a `Response` in the meta of its reply (as `RESPONSE`) has a prompt that is too long sent
+        again with fewer notes, and what there is of an answer kept. One with
         `brief_reply(messages, schema, tokens)` replies to something beside the answers, without
         reasoning and within the time of a query.
         """
         raise self.refusal()
 
 
-# What the meta of an answer may say: why there is no more of it (an error; Ctrl-C), all that the
-# server sent (a `Response`; `None` when it was not asked), whether the model was to reason and
-# cannot.
-FAILURE, INTERRUPTED, RESPONSE = "failure", "interrupted", "response"
-NO_REASONING = "no_reasoning"
+RESPONSE = "response"  # what the meta of an answer has its `Response` under
 
 
 @dataclass
@@ -262,7 +258,10 @@ class Response:
     :param prompt_tokens: how many tokens of the prompt the model read, and `tokens` how many it
         wrote; `None` if not told.
     :param num_ctx: how many it was given for both together; 0 if not told.
+    :param model: empty when the server was not asked.
     :param load_seconds: how many of the `seconds` the model took to load.
+    :param failure: why there is no more of it, where that is an error; `interrupted` by Ctrl-C.
+    :param no_reasoning: whether the model was to reason and cannot.
     """
 
     text: str = ""
@@ -275,6 +274,9 @@ class Response:
     server: str = ""
     seconds: float = 0.0
     load_seconds: float = 0.0
+    failure: RAGError | None = None
+    interrupted: bool = False
+    no_reasoning: bool = False
 
 
 # -- what reads texts with a question in mind ----------------------------------------------

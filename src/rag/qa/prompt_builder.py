@@ -112,7 +112,6 @@ class Written(NotCopied):
     :param failure: why there is no prompt, no answer, or not all of it; a `HopelessError` where the
         program ended it, since nothing of it was borne out.
     :param is_sent: whether the model was asked.
-    :param interrupted: Ctrl-C ended it.
     :param notices: what the reader should know of how it was made.
     """
 
@@ -125,7 +124,6 @@ class Written(NotCopied):
     model: str = ""
     verification: Verification = field(default_factory=Verification)
     response: Response = field(default_factory=Response)
-    interrupted: bool = False
     notices: list[str] = field(default_factory=list)
 
     @property
@@ -136,7 +134,7 @@ class Written(NotCopied):
     @property
     def finish_reason(self) -> str:
         """How it ended: as the model says, or `interrupted`, `stopped`, `error`."""
-        if self.interrupted:
+        if self.response.interrupted:
             return "interrupted"
         if self.failure:
             return "stopped" if isinstance(self.failure, HopelessError) else "error"

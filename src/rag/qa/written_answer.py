@@ -10,7 +10,7 @@ from haystack import component
 from haystack.dataclasses import ChatMessage
 
 from rag.answers.notices import SOME_MODEL, notice
-from rag.clients.protocols import FAILURE, INTERRUPTED, NO_REASONING, RESPONSE, Response
+from rag.clients.protocols import RESPONSE, Response
 from rag.exceptions import ConnectionError, Standing, TooLongError, UnfinishedError
 from rag.qa.answer import Answer, AnswerStream, Citation
 from rag.qa.extractive_answerer import OUTPUTS
@@ -49,7 +49,8 @@ class AnswerChecker:
         # Another's generator may give anything: what is no message is no answer.
         reply = next((m for m in replies or () if isinstance(m, ChatMessage)), None)
         if built and reply:
-            if _is_too_long(reply) and len(built.sources) > 1:
+            response = prompt.response = reply.meta.get(RESPONSE) or _response(reply)
+            if _is_too_long(response) and len(built.sources) > 1:
                 return {"too_long": prompt}
             _check(prompt, built, reply, stream)
         elif built:  # a generator failed; what it streamed before is kept
@@ -62,17 +63,13 @@ class AnswerChecker:
 
 
 def _check(written: Written, built: Prompt, reply: ChatMessage, stream: AnswerStream) -> None:
-    meta, question = reply.meta, written.question
-    written.model = str(meta.get("model") or ("" if FAILURE in meta else SOME_MODEL))
-    written.failure = meta.get(FAILURE)
-    written.interrupted = bool(meta.get(INTERRUPTED))
-    if meta.get(NO_REASONING):
-        written.notices.append(notice(question, NO_REASONING, model=written.model))
-    if RESPONSE in meta and meta[RESPONSE] is None:
-        return  # the server was not asked
-    response = written.response = meta.get(RESPONSE) or _response(reply)
-    written.is_sent = True
-    if _is_too_long(reply):
+    response, question = written.response, written.question
+    name = str(reply.meta.get("model") or ("" if response.failure else SOME_MODEL))
+    written.model, written.failure = name, response.failure
+    written.is_sent = bool(response.model)
+    if response.no_reasoning:
+        written.notices.append(notice(question, "no_reasoning", model=name))
+    if not written.is_sent or _is_too_long(response):
         return
     if stream.verifier is None:
         written.begin(stream)
@@ -84,8 +81,8 @@ def _check(written: Written, built: Prompt, reply: ChatMessage, stream: AnswerSt
     written.notices += _notices(response, written, built)
 
 
-def _is_too_long(reply: ChatMessage) -> bool:
-    return isinstance(reply.meta.get(FAILURE), TooLongError) and not reply.text
+def _is_too_long(response: Response) -> bool:
+    return isinstance(response.failure, TooLongError) and not response.text
 
 
 def _response(reply: ChatMessage) -> Response:
@@ -189,10 +186,10 @@ def _chosen(answer: Answer, written: Written, question: str) -> Answer:
             ],
             partial=answer.finish_reason != "stop",
         )
-    if written.interrupted or (verification.refused and not failure):
+    if response.interrupted or (verification.refused and not failure):
         nothing: dict[str, Any] = {"sources": [], "confidence": 0.0, "found": False, "quotes": []}
         text = notice(question, "not_found")
-        return replace(answer, text=text, model=model, partial=written.interrupted, **nothing)
+        return replace(answer, text=text, model=model, partial=response.interrupted, **nothing)
     is_empty = not response.text.strip()
     if failure:
         why = failure.as_notice()
