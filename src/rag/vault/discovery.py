@@ -96,7 +96,7 @@ def scan_folder(
     verdict, bad = _compiled(ignore)
     if bad:
         raise ConfigError(f"not a pattern to ignore notes by: {', '.join(bad)}")
-    walk = _Walk(root, deadline, respect_obsidian, images, everything)
+    walk = _Walk(os.path.realpath(root), root, deadline, respect_obsidian, images, everything)
     walk.folders.append(("", walk.root, [(0, verdict, "index.ignore")] if ignore else []))
     names: dict[str, NoteFile] = {}
     while walk.folders:
@@ -111,32 +111,29 @@ def scan_folder(
     return walk.scan
 
 
+@dataclass
 class _Walk:
-    """One visit of a vault's folders; `folders` are those to be listed, each with its name (a
-    prefix that ends with `/`, or empty for the vault's own), its path and its rules."""
+    """One visit of the folders of a vault, which is called `named`; the others are those of
+    `scan_folder`. `folders` are those to be listed, each with its name (a prefix that ends with
+    `/`, or empty for the vault's own), its path and its rules."""
 
-    def __init__(
-        self,
-        root: str,
-        deadline: float | None,
-        respect_obsidian: bool,
-        images: bool,
-        everything: bool,
-    ) -> None:
-        self._named, self.root = root, os.path.realpath(root)
-        self._deadline, self._respect_obsidian = deadline, respect_obsidian
-        self._images, self._everything = images, everything
-        self.folders: list[tuple[str, str, _Rules]] = []
-        self.scan = Scan()
+    root: str
+    named: str
+    deadline: float | None
+    respect_obsidian: bool
+    images: bool
+    everything: bool
+    folders: list[tuple[str, str, _Rules]] = field(default_factory=list)
+    scan: Scan = field(default_factory=Scan)
 
     def check_time(self) -> None:
         """End where the deadline has passed."""
-        if self._deadline is not None and time.monotonic() > self._deadline:
-            raise TimeoutError(f"listing {self._named} took too long")
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise TimeoutError(f"listing {self.named} took too long")
 
     def leave_out(self, file: str, reason: str, entry: os.DirEntry[str] | None = None) -> None:
         """Keep account of a file that is no note, or of all files below a folder."""
-        if not self._everything:
+        if not self.everything:
             return
         if entry is None or entry.is_symlink() or entry.is_file(follow_symlinks=False):
             self.scan.left_out.append(LeftOut(_name(file), reason))
@@ -156,7 +153,7 @@ class _Walk:
             entries = list(os.scandir(path))
         except OSError as error:
             if not name:
-                why = f"cannot list the vault folder {self._named}"
+                why = f"cannot list the vault folder {self.named}"
                 raise IndexingError(why, _why(error)) from error
             why = f"folder cannot be listed: {_why(error)}"
             self.scan.problems[_name(name.rstrip("/"))] = why
@@ -176,7 +173,7 @@ class _Walk:
                         self.leave_out(file, f"ignored by {source}", entry)
                     else:
                         self.folders.append((file + "/", entry.path, rules))
-                elif not is_note(entry.name, self._images):
+                elif not is_note(entry.name, self.images):
                     self.leave_out(file, NO_READER, entry)
                 elif source := _ignored_by(file, rules):
                     self.leave_out(file, f"ignored by {source}", entry)
@@ -186,7 +183,7 @@ class _Walk:
                         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
                     yield NoteFile(_name(file), file, status.st_size, status.st_mtime_ns)
             except OSError as error:
-                if is_note(entry.name, self._images) and not isinstance(error, FileNotFoundError):
+                if is_note(entry.name, self.images) and not isinstance(error, FileNotFoundError):
                     self.scan.problems[_name(file)] = _why(error)
                     self.leave_out(file, UNREADABLE)
 
@@ -199,7 +196,7 @@ class _Walk:
         """Return the rules that a folder brings: its last one counts most."""
         rules: list[tuple[_Verdict, str]] = []
         paths = {entry.name: entry.path for entry in entries if entry.name in _RULE_FILES}
-        if self._respect_obsidian and FOLDER in paths:
+        if self.respect_obsidian and FOLDER in paths:
 
             def report(name: str, why: str) -> None:
                 notices, file = self.scan.notices, _name(f"{folder}{FOLDER}/{name}")
