@@ -118,7 +118,6 @@ def _sections(note: Note) -> Iterator[tuple[tuple[str, ...], int, int]]:
 _HEADER_LINES = {Kind.CODE: 1, Kind.TABLE: 2}  # a fence's language; names of columns and the rule
 _ROUNDED = 2  # what rounding the costs of the parts of a text may come to
 _BYTES = 4  # of a character at most
-_CHARACTERS = 4  # of a token, about
 
 
 class _Piece(NamedTuple):
@@ -197,21 +196,11 @@ class _Cutter:
 
     def _sentences(self, text: str, start: int, end: int) -> Iterator[_Piece]:
         for left, right in iter_sentence_spans(text[start:end]):
-            if not self._sentences_left:
-                yield from self._steps(text, start + left, end)
+            if not self._sentences_left:  # then at spaces
+                yield from self._halves(text, start + left, end)
                 return
             self._sentences_left -= 1
             yield from self._halves(text, start + left, start + right)
-
-    def _steps(self, text: str, start: int, end: int) -> Iterator[_Piece]:
-        """Yield parts of about the size of a chunk, cut at spaces: sentences are too many."""
-        reach = _CHARACTERS * self.size
-        while start < end:
-            space = text.rfind(" ", start + reach // 2, start + reach) + 1
-            middle = min(space or start + reach, end)
-            for piece in self._halves(text, start, middle):
-                yield piece._replace(atomic=True)
-            start = middle
 
     def _halves(self, text: str, start: int, end: int) -> Iterator[_Piece]:
         """Yield a sentence, or one without end in parts."""
@@ -232,10 +221,7 @@ class _Cutter:
     ) -> Iterator[_Part]:
         """Join neighbouring pieces while they fit into a chunk, between what is repeated around
         them; a fence or table that is too large is parted into chunks of its own."""
-        start = cost = 0
-        # Each of the costs that make up `cost` was rounded; near the limit only measuring tells.
-        rounded = 0
-        around = self.measure(head + tail)
+        start = 0
         previous: _Piece | None = None
         for piece in pieces:
             if piece.large:
@@ -245,19 +231,13 @@ class _Cutter:
                 yield from self._parts(text, piece)
                 continue
             if previous is None:
-                start, cost, rounded = piece.start, around, 1
-            cost, rounded = cost + piece.cost, rounded + 1
-            if previous and cost + rounded / 2 > self.size:
-                cost, rounded = self.measure(f"{head}{text[start : piece.end]}{tail}"), 1
-            if previous and cost > self.size:
+                start = piece.start
+            elif self.measure(f"{head}{text[start : piece.end]}{tail}") > self.size:
                 yield start, piece.start, "", ""
-                room = min(self.overlap, self.size - piece.cost)
-                start, cost = piece.start, around + piece.cost
+                start, room = piece.start, min(self.overlap, self.size - piece.cost)
                 if not previous.atomic and room > 0:
                     left = self._overlap_start(text, previous, room)
-                    with_overlap = self.measure(text[left : piece.end])
-                    if with_overlap <= self.size:
-                        start, cost = left, with_overlap
+                    start = left if self.measure(text[left : piece.end]) <= self.size else start
             previous = piece
         if previous:
             yield start, previous.end, "", ""
