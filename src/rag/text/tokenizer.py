@@ -31,7 +31,6 @@ _OTHER_SPELLINGS = str.maketrans(
 _LAST_LATIN = "\u024f"
 # A letter with what may be a mark of it.
 _MARKED_LATIN = re.compile(f"[\0-{_LAST_LATIN}](?![\0-\u02ff])\\W")
-_ASCII_AND_ACCENTS = re.compile("[\0-\x7f][\0-\x7f\u0300-\u034e\u0350-\u036f]*")
 
 
 def normalize(text: str) -> str:
@@ -62,8 +61,6 @@ def fold_accents(word: str) -> str:
     if word.isascii():
         return word
     apart = compose(word.translate(_OTHER_SPELLINGS), "NFD")
-    if _ASCII_AND_ACCENTS.fullmatch(apart):  # nearly every word
-        return apart.encode("ascii", "ignore").decode("ascii")
     is_marked = _MARKED_LATIN.search(apart)
     return unicodedata.normalize("NFC", _without_marks(apart) if is_marked else apart)
 

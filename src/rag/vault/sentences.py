@@ -147,15 +147,10 @@ def _row(number: int, cells: list[str], columns: list[str]) -> ReadableLine:
 
 # A Japanese stop ends a sentence wherever it stands; a Latin one only before white space.
 # A closing quote or bracket belongs to the sentence it closes; blank lines are taken at once.
-# A run of Latin stops is examined once, and not again from each of them; most abbreviations
-# (see below) are passed over at once too.
-_SHORT = (
-    r"(?:(?<=\b[A-Za-z]\.)|(?<=\b(?:vs|cf|Mr|Ms|Dr|St|No|Eq|ca)\.)"
-    r"|(?<=\b(?:e\.g|i\.e|etc|Mrs|Fig)\.)|(?<=\bProf\.)|(?<=\bapprox\.))"
-)
+# A run of Latin stops is examined once, and not again from each of them.
 _END = re.compile(
     r"[。．！？]+[」』）】”’]*"
-    rf"|[.!?](?<![.!?][.!?])(?!{_SHORT}\s)[.!?]*+[\"'”’)\]]*+(?=\s)"
+    r"|[.!?](?<![.!?][.!?])[.!?]*+[\"'”’)\]]*+(?=\s)"
     r"|\n(?:[ \t\u3000]*\n)*"
 )
 _ABBREVIATION = re.compile(
