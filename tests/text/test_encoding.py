@@ -1,4 +1,4 @@
-"""The document side of BM25: `DocumentEncoder`, beside a slow reference that says what it does."""
+"""The document side of BM25: `encode_documents`, beside a slow reference that says what it does."""
 
 import math
 import re
@@ -24,7 +24,7 @@ from rag.text.bm25 import (
     edge_dimension,
     word_dimension,
 )
-from rag.text.bm25_documents import DocumentEncoder
+from rag.text.bm25_documents import encode_documents
 from rag.text.ngrams import UNSEGMENTED, hash_gram, weigh_grams
 from rag.text.tokenizer import MAX_WORD, SPACED_WORD, cleaned, fold_accents, stem
 
@@ -75,11 +75,11 @@ def reference(text: str) -> dict[int, float]:
 
 
 def encode(*texts: str) -> list[SparseVector]:
-    return DocumentEncoder().encode(texts).vectors
+    return encode_documents(texts).vectors
 
 
 def words(*texts: str) -> list[str]:
-    return DocumentEncoder().encode(texts).words
+    return encode_documents(texts).words
 
 
 def as_dict(vector: SparseVector) -> dict[int, float]:
@@ -101,9 +101,8 @@ def test_a_vector_is_the_references(text):
 def test_order_and_size_of_batches_do_not_matter(texts, random, size):
     expected = encode(*texts)
     order = random.sample(range(len(texts)), len(texts))
-    encoder = DocumentEncoder()
     with patch.object(encoding, "_BATCH", size):
-        shuffled = encoder.encode([texts[at] for at in order])
+        shuffled = encode_documents([texts[at] for at in order])
     assert shuffled.words == words(*texts)
     assert shuffled.vectors == [expected[at] for at in order]
 
@@ -125,33 +124,24 @@ def test_the_weight_of_a_term_is_bm25s():
 @settings(max_examples=examples(100))
 @given(st.lists(BATCHES, min_size=1, max_size=4))
 def test_what_was_encoded_before_changes_no_vector(batches):
-    encoder = DocumentEncoder()
+    encoding._dimensions.cache_clear()
+    alone = []
     for texts in batches:
-        assert encoder.encode(texts) == DocumentEncoder().encode(texts)
-
-
-def test_the_words_remembered_do_not_grow_without_end(monkeypatch):
-    monkeypatch.setattr(encoding, "_MAX_WORDS", 100)
-    encoder = DocumentEncoder()
-    for start in range(0, 2000, 50):
-        own = [f"word{at}" for at in range(start, start + 50)]
-        assert encoder.encode([" ".join(own)]).words == sorted(own)
-        assert len(encoder._table) <= 151
-        assert len(encoder._table.written) == len(encoder._table)
-        assert len(encoder._table._rows) == 2 * len(encoder._table)
+        alone.append(encode_documents(texts))
+        encoding._dimensions.cache_clear()
+    assert [encode_documents(texts) for texts in batches] == alone
 
 
 # ---- threads
 
 
-def test_threads_may_share_an_encoder():
+def test_threads_share_what_is_remembered():
     texts = [
         [f"word{(7 * thread + at) % 90} shared 第{at}回サーバー" for at in range(60)]
         for thread in range(2)
     ]
-    encoder = DocumentEncoder()
     with ThreadPoolExecutor(2) as pool:
-        assert list(pool.map(encoder.encode, texts)) == [DocumentEncoder().encode(t) for t in texts]
+        assert list(pool.map(encode_documents, texts)) == [encode_documents(t) for t in texts]
 
 
 def test_no_vector_changes_without_the_version():

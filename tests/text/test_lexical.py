@@ -15,7 +15,7 @@ from rag.text.bm25 import (
     pieces,
     query_terms,
 )
-from rag.text.bm25_documents import DocumentEncoder
+from rag.text.bm25_documents import encode_documents
 from rag.text.ngrams import weigh_grams
 from rag.text.tokenizer import cleaned, terms
 from tables import rows
@@ -34,7 +34,7 @@ ANY_TEXT = st.lists(
 
 
 def document(text: str) -> dict[int, float]:
-    vector = DocumentEncoder().encode([text]).vectors[0]
+    vector = encode_documents([text]).vectors[0]
     return dict(zip(vector.indices, vector.values, strict=True))
 
 

@@ -14,7 +14,7 @@ from rag.index.searchable_text import lexical_parts
 from rag.indexing.note_reader import chunk_meta, cut_note
 from rag.search.matching_line import excerpt, matching_line
 from rag.search.results import SearchResult
-from rag.text.bm25_documents import DocumentEncoder
+from rag.text.bm25_documents import encode_documents
 from rag.text.matches import snippet, weigh_terms
 from rag.text.token_estimate import count_tokens
 from rag.vault import limits, read_note
@@ -32,7 +32,7 @@ def take_in(raw: bytes) -> None:
     note = read_note(raw, "work", "a.md", 0.0)
     chunks = cut_note(note, 512, 50)
     parts = [lexical_parts(chunk_meta(note, chunk, "id"), chunk.text) for chunk in chunks]
-    DocumentEncoder().encode(["\n".join(part) for part in parts])
+    encode_documents(["\n".join(part) for part in parts])
     for *_, text in parts:
         readable_lines.cache_clear()
         snippet(text, "word a カタ", 160)

@@ -45,10 +45,7 @@ class SegmentWriter(Closing):
     """
 
     def __init__(self, store: QdrantEdgeDocumentStore) -> None:
-        from rag.text.bm25_documents import DocumentEncoder  # numpy, which the process does without
-
         self._store, self._directory = store, store.directory
-        self._encoder = DocumentEncoder()
         self._words: set[str] = set()  # that were returned
         self._process = PythonProcess(__name__, write_segments.__name__, FEW_ARENAS)
         self._folder: Path | None = None  # of the segment that is being written
@@ -60,7 +57,11 @@ class SegmentWriter(Closing):
 
         :raises IndexingError: when the disk has no room, or the process that writes has ended.
         """
-        encoded = self._encoder.encode(
+        from rag.text.bm25_documents import (
+            encode_documents,
+        )  # numpy, which the process does without
+
+        encoded = encode_documents(
             [indexed_text(c.meta, c.text) for c in chunks], [beside(c.meta, c.text) for c in chunks]
         )
         points = [

@@ -19,7 +19,7 @@ from rag.config import ModelsConfig, OllamaConfig, RAGConfig, models_config
 from rag.index.searchable_text import beside, indexed_text, sentence_texts
 from rag.stores.base.document_store import BaseDocumentStore, own_store, with_store
 from rag.stores.base.points import Batch
-from rag.text.bm25_documents import DocumentEncoder
+from rag.text.bm25_documents import encode_documents
 
 VECTORS = "sentence_embedder"
 Vectors = Mapping[str, list[float]]
@@ -33,16 +33,13 @@ logging.getLogger("haystack").addHandler(logging.NullHandler())
 class LexicalDocumentEmbedder:
     """Give documents the sparse vectors of BM25, made from title, headings and text."""
 
-    def __init__(self) -> None:
-        self._encoder = DocumentEncoder()
-
     @component.output_types(documents=list[Document], words=list[str])
     def run(self, documents: list[Document]) -> dict[str, Sequence[Document] | list[str]]:
         """Return `documents` with their `sparse_embedding`, and the `words` they are written with.
 
         A `Batch` gives another.
         """
-        encoded = self._encoder.encode(
+        encoded = encode_documents(
             [indexed_text(d.meta, d.content) for d in documents],
             [beside(d.meta, d.content) for d in documents],
         )

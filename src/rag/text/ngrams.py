@@ -85,7 +85,7 @@ def weigh_grams(run: str) -> list[Gram]:
     Single characters: ideographs, and any that stands alone. Pairs: of one script, of an ideograph
     with hiragana behind it, and of a polite prefix with its kanji. Triples: of hiragana or letters.
     """
-    scripts, starts = _find_grams(_code_points(f"\n{run}\n"))
+    scripts, starts = _find_grams(code_points(f"\n{run}\n"))
     grams = []
     for length, places in enumerate(starts, 1):
         for at in places.tolist():
@@ -126,7 +126,8 @@ def hash_grams(codes: Array) -> tuple[Array, Array, Array]:
     return hashes, np.concatenate(starts), scripts > 0
 
 
-def _code_points(text: str) -> Array:
+def code_points(text: str) -> Array:
+    """Return the code points of a text (uint32)."""
     import numpy as np
 
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
@@ -144,7 +145,8 @@ def _find_grams(codes: Array) -> tuple[Array, tuple[Array, Array, Array]]:
     first, second = scripts[:-1], scripts[1:]
     same = first == second
     ending = (first == IDEOGRAPHS) & (second == HIRAGANA)
-    prefix = np.isin(codes[:-1], [*map(ord, _POLITE)]) & (second == IDEOGRAPHS)
+    polite = (codes == ord(_POLITE[0])) | (codes == ord(_POLITE[1]))
+    prefix = polite[:-1] & (second == IDEOGRAPHS)
     light = (scripts == HIRAGANA) | (scripts == LETTERS)
     return scripts, (
         np.flatnonzero((scripts == IDEOGRAPHS) | alone),
