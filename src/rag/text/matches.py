@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from operator import add
 from typing import NamedTuple
 from unicodedata import is_normalized
@@ -263,24 +263,18 @@ def snippet(
 
 
 def _best_start(text: str, spans: list[Span], width: int, within: Span) -> int:
-    """Return where the window with the most matched characters begins, some way before them.
-
-    Different words count more than one word again and again.
+    """Return where the window with the most matched words begins, some way before them.
 
     :param within: where the first of the matches must stand.
     """
-    best, best_score = within[0], -1.0
-    for index, (start, end) in enumerate(spans):
-        if end <= within[0] or start >= within[1]:
-            continue
-        seen: set[str] = set()
-        score = 0.0
-        for a, b in spans[index:]:
-            if b > start + width * 0.8:
-                break
-            word = text[a:b].lower()
-            score += (b - a) * (0.2 if word in seen else 1.0)
-            seen.add(word)
-        if score > best_score:
-            best, best_score = start, score
+
+    def told(at: int) -> int:
+        """Return how long the matched words are from there on, each once."""
+        end = spans[at][0] + 0.8 * width
+        inside = takewhile(lambda span: span[1] <= end, spans[at:])
+        return sum(map(len, {text[start:stop].lower() for start, stop in inside}))
+
+    places = (at for at, (a, b) in enumerate(spans) if b > within[0] and a < within[1])
+    first = max(places, key=told, default=None)
+    best = within[0] if first is None else spans[first][0]
     return max(0, min(best - width // 6, len(text) - width))
