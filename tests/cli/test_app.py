@@ -82,6 +82,26 @@ def test_exit_codes_tell_what_was_not_found_from_what_cannot_be_meant(
     assert told in ran.err
 
 
+@rows(
+    "typed, allowed, ask",
+    ("search x -n 0", "--top-k takes a whole number from 1 to 10,000, not '0'", "`--top-k 1`"),
+    ("search x -k 99999", "a whole number from 1 to 10,000, not '99999'", "`--top-k 10000`"),
+    ("search x --context -1", "--context takes a whole number from 0 to 1,000", "`--context 0`"),
+    ("search x --context 1.5", "a whole number from 0 to 1,000, not '1.5'", "in digits"),
+    ("search x --open 0", "--open takes a whole number, 1 or more, not '0'", "`--open 1`"),
+    ("related x --min-score 2", "--min-score takes a number from 0 to 1", "`--min-score 1`"),
+    ("related x --min-score nan", "a number from 0 to 1, not 'nan'", "`--min-score 0`"),
+    ("serve --http --port x", "--port takes a whole number from 0 to 65,535", "in digits"),
+)
+def test_a_number_that_an_option_does_not_take_is_told_with_those_it_takes(
+    rag, typed, allowed, ask
+):
+    ran = rag(*typed.split())
+    assert (ran.code, ran.out) == (2, "")
+    message, hint = ran.err.splitlines()
+    assert allowed in message and ask in hint
+
+
 @rows("flag", "--json", "--format json", "--format=json", "--format=jsonl")
 def test_with_json_they_are_one_object_on_stdout(rag, flag):
     ran = rag("search", "x", "--bogus", *flag.split())

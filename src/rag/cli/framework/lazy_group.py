@@ -16,6 +16,7 @@ from typing import Any
 
 import typer
 from typer._click import Command, Context
+from typer._click.exceptions import BadParameter
 from typer._click.exceptions import ClickException as ClickException
 from typer._click.exceptions import NoArgsIsHelpError as NoArgsIsHelpError
 from typer._click.exceptions import NoSuchOption as NoSuchOption
@@ -158,10 +159,43 @@ class _Late:
             return () if param.multiple or param.nargs == -1 else None
         if param.type_descriptor.annotation in (str, list[str]):
             return value if isinstance(value, str) else list(value)
+        name = next((o for o in param.opts if o.startswith("--")), param.metavar or "")
         if value == "" or (isinstance(value, (list, tuple)) and "" in value):
-            name = next((o for o in param.opts if o.startswith("--")), param.metavar or "")
             raise UsageError(f"{name.strip('[].')} is empty", hint="Name it, or leave it out.")
-        return build_runtime_param(param.type_descriptor).coerce(value, param=param, ctx=ctx)
+        check = build_runtime_param(param.type_descriptor)
+        try:
+            return check.coerce(value, param=param, ctx=ctx)
+        except BadParameter:
+            kind, bounds = param.type_descriptor.annotation, check.parameter_info
+            if kind not in (int, float):
+                raise
+            message, ask = _no_number(name, value, kind, bounds.min, bounds.max)
+            hint = f"{ask}, or leave {name} out. `{ctx.command_path} --help` tells more."
+            raise UsageError(message, hint=hint) from None
+
+
+def _no_number(
+    name: str, value: str, kind: type[int | float], least: float | None, most: float | None
+) -> tuple[str, str]:
+    """Return what is wrong with the value of an option that takes numbers, and what to type."""
+    from rag.text.messages import shortened
+
+    what = "a whole number" if kind is int else "a number"
+    if least is not None and most is not None:
+        what += f" from {least:,} to {most:,}"
+    elif least is not None:
+        what += f", {least:,} or more"
+    message = f"{name} takes {what}, not {shortened(value)!r}"
+    try:
+        number = kind(value)
+    except (ValueError, OverflowError):
+        return message, "Type it in digits"
+    nearest = number
+    if least is not None and not number >= least:  # so that NaN is less
+        nearest = least
+    elif most is not None and number > most:
+        nearest = most
+    return message, f"Type `{name} {nearest}`"
 
 
 def prepared(command: Command) -> Command:
