@@ -16,7 +16,6 @@ from typing import Any
 
 import typer
 from typer._click import Command, Context
-from typer._click.exceptions import BadParameter
 from typer._click.exceptions import ClickException as ClickException
 from typer._click.exceptions import NoArgsIsHelpError as NoArgsIsHelpError
 from typer._click.exceptions import NoSuchOption as NoSuchOption
@@ -165,7 +164,7 @@ class _Late:
         check = build_runtime_param(param.type_descriptor)
         try:
             return check.coerce(value, param=param, ctx=ctx)
-        except BadParameter:
+        except typer.BadParameter:
             kind, bounds = param.type_descriptor.annotation, check.parameter_info
             if kind not in (int, float):
                 raise
