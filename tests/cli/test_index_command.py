@@ -105,8 +105,10 @@ class TestVaultsDir:
     def test_prune_forgets_a_folder_that_is_away(self, rag, parent, tmp_path):
         rag("index")
         (parent / "b").rename(tmp_path / "unmounted")
+        directory = IndexDirectory.of(load_config())
+        before = directory.newest()
         ran = rag("index", "--prune")
-        assert ran.code == 0
+        assert ran.code == 0 and directory.newest() == before + 1
         assert "vault 'b' is gone, and forgotten" in ran.err
         assert rag("search", "beta").code == 1
         assert list(rag("vault", "list", "--json").json["vaults"]) == ["a"]

@@ -198,9 +198,7 @@ def _index_vaults(run: IndexRun, request: SyncRequest, show_progress: ShowProgre
         if not root.is_dir():
             registry.remove(config, vault)
             registry.save()
-            run.remove_vault(vault)
             notices.append(f"vault {vault!r} is gone, and forgotten")
-    run.publish()
 
 
 def _bring_up_to_date(
@@ -209,6 +207,8 @@ def _bring_up_to_date(
     for vault, root in vaults.items():
         with show_progress(vault, "notes") as progress:
             run.index_vault(vault, root, request.prune, progress)
+        if request.prune and not root.is_dir():
+            run.remove_vault(vault)
     run.publish()
 
 
