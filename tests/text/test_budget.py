@@ -109,3 +109,10 @@ def test_a_character_costs_less_than_two(text):
     # cost is not measured at all.
     assert count_tokens(text) <= 2 * len(text)
     assert max(WEIGHTS) < 2
+
+
+@settings(max_examples=examples(200))
+@given(st.text(st.characters(max_codepoint=127), max_size=60))
+def test_ascii_text_costs_the_same_beside_other_scripts(text):
+    beside = count_tokens(f"x{text}{50 * 'か'}") - 30
+    assert abs(beside - count_tokens(f"x{text}")) <= 1  # each is rounded

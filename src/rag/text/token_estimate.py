@@ -8,8 +8,9 @@ English and Japanese help pages and encyclopaedia paragraphs.
 from __future__ import annotations
 
 from functools import cache
+from itertools import chain
 from operator import mul
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 # numpy is loaded where it is used: looking whether anything changed must not wait for it.
 if TYPE_CHECKING:
@@ -41,6 +42,29 @@ def count_tokens(text: str) -> int:
 
     :returns: at least 1 for a text that is not empty.
     """
+    counts = _ascii_counts(text) if text.isascii() else _counts(text)
+    tokens: float = sum(map(mul, WEIGHTS, counts))
+    return max(1, round(tokens)) if text else 0
+
+
+def _ascii_counts(text: str) -> tuple[int, ...]:
+    """Return what `_counts` does, in half the time and without numpy."""
+    raw = text.encode()
+    latin, punctuation, line, digit = map(_ascii_class, (_LATIN, _PUNCTUATION, _LINE, _DIGIT))
+    return (
+        len(raw.translate(latin.blanked).split()),
+        len(raw.translate(None, latin.others)),
+        0,
+        0,
+        len(raw.translate(None, digit.others)),
+        len(raw.translate(punctuation.blanked).split()),
+        0,
+        len(raw.translate(line.blanked).split()),
+    )
+
+
+def _counts(text: str) -> tuple[int, ...]:
+    """Return how much there is in a text of what each of `WEIGHTS` is for."""
     import numpy as np
 
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
@@ -50,7 +74,7 @@ def count_tokens(text: str) -> int:
     # Bytes count themselves faster than numpy does where there are as few as in a note.
     size = classes.tobytes().count
     runs = (classes[:1].tobytes() + starts.tobytes()).count
-    counts = (
+    return (
         runs(_LATIN),
         size(_LATIN),
         size(_KANA),
@@ -60,8 +84,23 @@ def count_tokens(text: str) -> int:
         size(_OTHER),
         runs(_LINE),
     )
-    tokens: float = sum(map(mul, WEIGHTS, counts))
-    return max(1, round(tokens)) if text else 0
+
+
+class _AsciiClass(NamedTuple):
+    """The ASCII characters that are not of a class, and a table that makes blanks of them and
+    letters of all others."""
+
+    others: bytes
+    blanked: bytes
+
+
+@cache
+def _ascii_class(number: int) -> _AsciiClass:
+    ranges = [*map(ord, _RANGES[number])]
+    spans = [range(first, last + 1) for first, last in zip(ranges[::2], ranges[1::2], strict=True)]
+    members = {*chain.from_iterable(spans)}
+    others = bytes(code for code in range(128) if code not in members)
+    return _AsciiClass(others, bytes(120 if code in members else 32 for code in range(256)))
 
 
 @cache
