@@ -85,8 +85,7 @@ class NoteReader:
 
                 call_ahead(self._path(file), self._read_here, file)
 
-        if documents:
-            read_ahead(_AHEAD)
+        read_ahead(_AHEAD)
         places = [(at / len(notes), file) for at, file in enumerate(notes)]
         room = len(documents) + _AHEAD
         places += [((at + _AHEAD) / room, file) for at, file in enumerate(documents)]

@@ -44,7 +44,7 @@ class LexicalDocumentEmbedder:
             [beside(d.meta, d.content) for d in documents],
         )
         weighed = [
-            replace(document, sparse_embedding=SparseEmbedding(vector.indices, vector.values))
+            replace(document, sparse_embedding=SparseEmbedding([*vector.indices], [*vector.values]))
             for document, vector in zip(documents, encoded.vectors, strict=True)
         ]
         is_batch = isinstance(documents, Batch)

@@ -192,7 +192,7 @@ class Query(NotCopied):
     def lexical(self) -> SparseEmbedding:
         """The sparse vector of BM25; empty when the query holds no word."""
         vector = encode_query(self.text, self.also)
-        return SparseEmbedding(vector.indices, vector.values)
+        return SparseEmbedding([*vector.indices], [*vector.values])
 
     @cached_property
     def weight(self) -> float:

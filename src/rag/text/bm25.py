@@ -73,7 +73,8 @@ KATAKANA_WORD = re.compile("[\u30a1-\u30fa][\u30a1-\u30fa\u30fc]{2,}")
 
 
 class SparseVector(NamedTuple):
-    """Parallel lists: `indices` are distinct dimensions below 2^32, `values` their weights."""
+    """Parallel lists, or arrays as lists: `indices` are distinct dimensions below 2^32, `values`
+    their weights."""
 
     indices: list[int]
     values: list[float]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, pairwise
@@ -101,8 +102,9 @@ def _weigh(keys: Array, lengths: Array) -> list[SparseVector]:
     """Count equal keys and return the vectors of BM25's term-frequency part."""
     keys, tf = np.unique(keys, return_counts=True)
     owners = (keys >> _OWNER).astype(np.int64)
-    values = saturated(tf, lengths[owners]).tolist()
-    indices = (keys & np.uint64(0xFFFFFFFF)).tolist()
+    # Arrays go to another process in a third of the time that lists take.
+    values: Any = array("d", saturated(tf, lengths[owners]).tobytes())
+    indices: Any = array("I", (keys & np.uint64(0xFFFFFFFF)).astype(np.uint32).tobytes())
     bounds = np.searchsorted(owners, np.arange(len(lengths) + 1)).tolist()
     return [SparseVector(indices[start:end], values[start:end]) for start, end in pairwise(bounds)]
 

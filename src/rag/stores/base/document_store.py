@@ -228,7 +228,7 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
             if self._had_points and not self._staged.frequencies.chunks:
                 self._changes.clear()
                 for points in self.point_pages(Page(_PAGE, fields=False, vectors=True)):
-                    self._changes.update(dimension_counts(point.sparse for point in points))
+                    dimension_counts((point.sparse for point in points), self._changes)
         if self._changes:
             self._staged.frequencies.change(self._changes)
             self._changes.clear()
@@ -242,7 +242,7 @@ class BaseDocumentStore(NotCopied, Closing, ABC):
         former = self.retrieve([*dict.fromkeys(ids)], fields=False, vectors=[SPARSE])
         last = {point.id: point for point in written}.values()
         self._changes.subtract(dimension_counts(point.sparse for point in former))
-        self._changes.update(dimension_counts(point.sparse for point in last))
+        dimension_counts((point.sparse for point in last), self._changes)
 
     def publish(self) -> None:
         """Make what was written what readers see, the next snapshot.

@@ -113,10 +113,10 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
                 self.close_work()
 
     def _merge(self) -> None:
-        if self.count_points() >= INDEXED_FROM:
-            with guard("index the fields"):
+        with guard("merge the index"):
+            if self.count_points() >= INDEXED_FROM:
                 index_fields(self.work())
-        merge(self.work())
+            self.work().optimize()
         self._unmerged = 0
 
     def close_work(self) -> None:
@@ -415,12 +415,6 @@ def load_shard(path: Path) -> qe.EdgeShard:
         return qe.EdgeShard.load(str(path))
 
 
-def merge(shard: qe.EdgeShard) -> None:
-    """Merge what is due."""
-    with guard("merge the index"):
-        shard.optimize()
-
-
 def build_segments(folder: Path, batches: Iterable[Sequence[Point]]) -> Counter[int]:
     """Write points into segments in `folder`, which is made; they are on disk when this returns.
     Return how many of them each dimension has, from `dimension_counts`.
@@ -429,21 +423,19 @@ def build_segments(folder: Path, batches: Iterable[Sequence[Point]]) -> Counter[
     processes can build them.
     """
     folder.mkdir(parents=True)
+    held, counts = 0, Counter[int]()
     with guard("make a part of the index"):
         shard = qe.EdgeShard.create(str(folder), shard_config())
-    held, counts = 0, Counter[int]()
-    # While the engine writes and merges, only its own form of the points is held, and not ours too.
-    for batch in batches:
-        counts.update(dimension_counts(point.sparse for point in batch))
-        points = [edge_point(point) for point in batch]
-        with guard("write a part of the index"):
+        # While it writes and merges, only its own form of the points is held, and not ours too.
+        for batch in batches:
+            dimension_counts((point.sparse for point in batch), counts)
+            points = [edge_point(point) for point in batch]
             shard.update(qe.UpdateOperation.upsert_points(points))
-        held += len(points)
-        if held >= _MOST_POINTS:
-            merge(shard)
-            held = 0
-    merge(shard)
-    with guard("finish a part of the index"):
+            held += len(points)
+            if held >= _MOST_POINTS:
+                shard.optimize()
+                held = 0
+        shard.optimize()
         # Once for all: with each point, and again in the merge, takes twice as long.
         index_fields(shard)
         shard.flush()
