@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rag.config import load_config
-from rag.index.snapshots import CURRENT
+from rag.index.snapshots import CURRENT, DAMAGED
 from rag.support.files import MARK
 
 READERS = (("search", "backups"), ("get", "Backups"), ("status",), ("ask", "backups", "--no-model"))
@@ -36,6 +36,7 @@ def test_no_command_waits_for_what_is_in_the_place_of_current(rag, indexed, kind
     for command in (*READERS, ("index",)):
         ran = rag(*command)
         assert ran.code and ran.out == "" and "Traceback" not in ran.err, command
+        assert f"CURRENT is {kind}, not a file" in ran.err, command
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -44,6 +45,21 @@ def test_searches_do_without_a_lock(rag, indexed, pattern, kind):
     replace(pattern, kind)
     for command in READERS:
         assert rag(*command).code == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_writer_says_what_is_in_the_place_of_its_lock(rag, indexed, kind):
+    file = replace("index.lock", kind)
+    ran = rag("index")
+    assert (ran.code, ran.err) == (2, f"rag: {file} is {kind}, not a file\nMove it away.\n")
+
+
+def test_a_pipe_for_word_of_damage_is_not_waited_for(rag, indexed):
+    os.mkfifo(load_config().index_dir / DAMAGED)
+    (load_config().index_dir / CURRENT).write_text("gen-999")
+    assert rag("search", "backups").code == 3
+    ran = rag("index")
+    assert ran.code == 0 and "the index is rebuilt" in ran.err
 
 
 @pytest.mark.parametrize("name", ["manifest.sqlite3", "shard/edge_config.json"])

@@ -140,6 +140,8 @@ def _as_ours(error: Exception) -> RAGError | None:
     if not isinstance(error, OSError):
         return None
     # A folder that may not be written, a disk that is full: the user's to mend.
+    from rag.support.files import strange_kind
+
     if error.filename and error.errno in (errno.ENOSPC, errno.EDQUOT):
         from rag.support.disk_space import disk_full
 
@@ -149,6 +151,8 @@ def _as_ours(error: Exception) -> RAGError | None:
     for above in place.parents if isinstance(error, NotADirectoryError) else ():
         if above.is_file():
             return UsageError(f"{above} is a file, not a folder", hint=hint)
+    if error.errno in (errno.EISDIR, errno.EINVAL) and (kind := strange_kind(place)):
+        return UsageError(f"{place} is {kind}, not a file", hint="Move it away.")
     where = f": {place}" if error.filename else ""
     return UsageError(f"{error.strerror or error}{where}", hint=hint)
 

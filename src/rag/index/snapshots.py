@@ -51,11 +51,11 @@ from rag.support.files import (
     claim_data_folder,
     make_owned,
     read_file,
+    regular_file,
     remove,
     replace_durably,
     sync_folder,
     sync_tree,
-    without_waiting,
 )
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def damaged_index(path: Path, details: str) -> IndexUnavailableError:
             hint = f"`chmod -R u+rwX {quote(str(path))}` makes it readable, if it is yours."
             return IndexUnavailableError(f"{file} cannot be read", details, hint=hint)
     with suppress(OSError):  # it may be somebody else's
-        (path / DAMAGED).write_text(details, "utf-8", "replace")
+        replace_durably(path / DAMAGED, details.encode("utf-8", "replace"))
     return IndexUnavailableError(f"the index at {path} is damaged", details, hint=INDEX_FROM_NOTES)
 
 
@@ -188,7 +188,7 @@ class IndexDirectory:
     @contextmanager
     def alone(self, name: str) -> Iterator[bool]:
         """Yield whether this is the one process that holds a lock of that name meanwhile."""
-        with (self.path / name).open("a+b") as lock:
+        with open(self.path / name, "a+b", opener=regular_file) as lock:
             yield _is_locked(lock)
 
     def _make(self) -> None:
@@ -207,7 +207,7 @@ class IndexDirectory:
         """Return the locked file; parameters and errors are those of `writing`."""
         until = time.monotonic() + _PATIENCE
         with ExitStack() as stack:
-            lock = stack.enter_context((self.path / _LOCK).open("a+b"))
+            lock = stack.enter_context(open(self.path / _LOCK, "a+b", opener=regular_file))
             while not _is_locked(lock, wait):
                 lock.seek(0)
                 holder = lock.read(64).decode("ascii", "replace").strip()
@@ -307,7 +307,7 @@ def _open_lock(snapshot: Path) -> IO[bytes]:
     less; a folder without a mark is never removed."""
     for mode in ("r+b", "rb"):
         with suppress(OSError):
-            return open(snapshot / MARK, mode, opener=without_waiting)
+            return open(snapshot / MARK, mode, opener=regular_file)
     return Path(os.devnull).open("rb")
 
 

@@ -57,11 +57,7 @@ def open_file(path: str | os.PathLike[str]) -> BinaryIO:
 
     :raises OSError: when it cannot be opened, or is a pipe, a device or a folder.
     """
-    stream = open(path, "rb", opener=without_waiting)  # noqa: SIM115
-    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-        stream.close()
-        raise OSError(errno.EINVAL, "not a regular file")
-    return stream
+    return open(path, "rb", opener=regular_file)
 
 
 def read_file(path: str | os.PathLike[str]) -> bytes:
@@ -70,9 +66,16 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
         return stream.read()
 
 
-def without_waiting(path: str, flags: int) -> int:
-    """Open a file at once: a pipe would be waited for until somebody writes to it."""
-    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
+def regular_file(path: str, flags: int) -> int:
+    """Open a regular file at once: a pipe would be waited for until somebody writes to it.
+
+    :raises OSError: for what is none.
+    """
+    descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY, 0o666)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "not a regular file", path)
+    return descriptor
 
 
 def strange_kind(path: str | os.PathLike[str]) -> str:
