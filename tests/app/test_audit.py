@@ -16,7 +16,6 @@ from rag.query.llm import LiveAsker, Stage
 from rag.query.metadata import MetadataTransformer
 from rag.query.planner.audit_log import AuditRecord, encoded
 from rag.query.planner.plan import MetadataExtraction
-from rag.query.router import IntentRouter
 
 TODAY = date(2026, 11, 21)
 QUERY = "notes tagged k8s from last month in my work vault about rollbacks"
@@ -47,7 +46,6 @@ def recorded(
     query: str = QUERY,
     models: Mapping[Stage, Any] | None = None,
     by: str = "rules",
-    router: IntentRouter | None = None,
     flags: MetadataExtraction | None = None,
     full: bool = True,
     **settings: Any,
@@ -55,7 +53,7 @@ def recorded(
     """Plan a query, and return its record as it is read back."""
     planner = PlannerConfig(router=by, **settings)
     asker = LiveAsker(models or {})
-    transformer = MetadataTransformer(planner, asker, router)
+    transformer = MetadataTransformer(planner, asker)
     with open_manifest(config) as manifest:
         catalogue = manifest.catalogue
         plan = transformer.transform(query, catalogue, flags=flags, today=TODAY, full=full)

@@ -127,7 +127,6 @@ def test_without_any_model_there_are_quotations(config):
 def test_it_plans(config, monkeypatch):
     models = PlannerModels(config)
     assert models.has("metadata") and models.has("hyde")
-    assert isinstance(models.generator_of("route"), Recital)
     monkeypatch.setattr(Reciter, "listens", False)
     assert not PlannerModels(config).has("metadata")
 

@@ -23,7 +23,6 @@ from rag.query.llm import ReplayAsker
 from rag.query.metadata import MetadataTransformer
 from rag.query.planner.audit_log import AuditRecord, AuditTrail
 from rag.query.planner.plan import FullTransformationResult
-from rag.query.router import IntentRouter
 from rag.query.syntax import bounded, parse_query
 from rag.search.components.query_analyzer import understand
 from rag.search.components.query_expander import (
@@ -225,7 +224,7 @@ def find_record(config: RAGConfig, beginning: str) -> RecordReport:
 
 def replay(config: RAGConfig, record: AuditRecord) -> Replay:
     """Plan a recorded query again: with the settings, the flags and the day of then, with what the
-    models said then, and against the index as it is now. No model is asked; a plug-in is.
+    models said then, and against the index as it is now. No model is asked.
 
     :raises QueryError: when the record's settings cannot be.
     """
@@ -238,8 +237,7 @@ def replay(config: RAGConfig, record: AuditRecord) -> Replay:
     except ConfigError as error:
         why = f"the settings in {record.id or 'the record'} do not fit: {error.message}"
         raise QueryError(why, hint="`rag audit ID` shows them.") from error
-    router = IntentRouter(settings.router)
-    planner = MetadataTransformer(settings, ReplayAsker(record.trace), router)
+    planner = MetadataTransformer(settings, ReplayAsker(record.trace))
     with open_index(config) as manifest:
         catalogue = manifest.catalogue
         if catalogue.digest() != record.catalogue:

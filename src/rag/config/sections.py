@@ -175,7 +175,6 @@ _KEY_NAME = ("the name of an environment variable, not the key itself", _like(r"
 _COLLECTION = ("letters, digits, _ and -", _like(r"[A-Za-z0-9_-]{1,200}"))
 _COPIES = ("within 1 and store.replication_factor", lambda n, own: 0 < n <= own.replication_factor)
 _A_ROUTE = ("one of the routes", lambda route, own: not route or route in own.rules)
-_ROUTER = ("rules, model, or a plug-in's name", _like(r".*\S.*"))
 _SHARE = ("within 0 and 1, or -1", lambda share, _: 0 <= share <= 1 or share == -1)
 _KEPT_TAGS = ("within 1 and planner.tag_cap", lambda v, own: 0 < v <= max(own.tag_cap, 5))
 _NAMES = ("a table of names", lambda table, _: are_texts([*table, *table.values()]))
@@ -392,9 +391,7 @@ class PlannerConfig:
     extractor: str = setting(
         "auto", "who plans; auto: a model if asked", choices=("rules", "model")
     )
-    router: str = setting(
-        "rules", "who chooses the route: rules, model, or a plug-in", must=_ROUTER
-    )
+    router: str = setting("rules", "who chooses the route", choices=("model",))
     mode: str = setting("default", "how far to trust a model", choices=PLANNER_MODES)
     confidence_threshold: float = setting(
         -1.0, "of a model's plan; -1: by mode (.7, .9, .5)", must=_SHARE

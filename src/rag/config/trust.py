@@ -56,9 +56,9 @@ def _is_off(value: Any, _place: Place) -> bool:
 _ANY_VALUE = """
     search.top_k search.mode search.freshness routes.default routes.min_similarity
     ask.top_k ask.max_quotes ask.max_answer_tokens ask.temperature ask.think
-    planner.plan planner.extractor planner.mode planner.fields planner.confidence_threshold
-    planner.max_tool_iterations planner.max_candidates planner.tag_cap planner.tag_keep
-    planner.time_window planner.aliases planner.neighbours
+    planner.plan planner.extractor planner.router planner.mode planner.fields
+    planner.confidence_threshold planner.max_tool_iterations planner.max_candidates
+    planner.tag_cap planner.tag_keep planner.time_window planner.aliases planner.neighbours
 """
 # What a project's file may set though nobody trusts it, because it only changes how notes are cut,
 # searched, planned and shown: any value, or the values that pass a test. All else takes trust.
@@ -72,7 +72,6 @@ FREE: dict[str, Callable[[Any, Place], Any] | None] = {
     "ollama.enabled": _is_off,
     "routes.classifier": lambda name, _: name in ("", "keyword", "embedding"),
     "routes.rules": _are_own_routes,
-    "planner.router": lambda name, _: name in ("rules", "model"),
     "planner.audit": _is_off,
     "planner.raw_replies": _is_off,
     "warm": _is_off,

@@ -51,17 +51,15 @@ class MetadataTransformer:
 
     :param asker: asks the models of the stages `metadata`, `hyde` and `route`; without it there are
         none.
-    :param router: chooses the route; without one it is made of `config.router`.
     """
 
     def __init__(
         self,
         config: PlannerConfig | None = None,
         asker: LiveAsker | None = None,
-        router: IntentRouter | None = None,
     ) -> None:
         self.config, self.asker = config or PlannerConfig(), asker or LiveAsker({})
-        self.router = router or IntentRouter(self.config.router)
+        self.router = IntentRouter(self.config.router)
 
     def transform(
         self,

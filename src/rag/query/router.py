@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from rag.exceptions import RAGError
-from rag.query.llm import NO_MODEL, LiveAsker, RawResponse, build_prompt, object_in
-from rag.query.models import QueryBundle, QueryClassifier, as_bundle
+from rag.query.llm import NO_MODEL, LiveAsker, build_prompt, object_in
+from rag.query.models import QueryBundle, as_bundle
 from rag.query.planner.plan import Extraction, FullTransformationResult, QueryIntent, Route
 from rag.query.planner.words import EXAMINED
-from rag.query.registry import create_classifier
 from rag.query.syntax import parse_query
 from rag.text.messages import brief
 from rag.text.tokenizer import has_words
 
-ROUTERS = ("rules", "model")  # any other is a plug-in
+ROUTERS = ("rules", "model")
 Understood = Extraction | FullTransformationResult
 _SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -39,18 +37,15 @@ class IntentRouter:
     """Choose the route of a query; in doubt `hybrid_both`. Whoever chooses, a query with filters
     and nothing to rank by is `metadata_only`, and no other one is.
 
-    :param router: `rules`, `model`, or the name of a classifier, that of a plug-in or the one
-        given.
+    :param router: `rules` or `model`.
     :param generator: a Haystack chat generator, for `model`.
+    :raises ValueError: for another router.
     """
 
-    def __init__(
-        self,
-        router: str = "rules",
-        generator: Any | None = None,
-        classifier: QueryClassifier | None = None,
-    ) -> None:
-        self.router, self.generator, self.classifier = router, generator, classifier
+    def __init__(self, router: str = "rules", generator: Any | None = None) -> None:
+        if router not in ROUTERS:
+            raise ValueError(f"router must be {' or '.join(ROUTERS)}, not {router!r}")
+        self.router, self.generator = router, generator
 
     def classify(
         self, query: QueryBundle | str, extraction: Understood, asker: LiveAsker | None = None
@@ -66,38 +61,18 @@ class IntentRouter:
             reason = "only filters" if filters else "nothing to rank by"
             route = Route.METADATA_ONLY if filters else Route.HYBRID_BOTH
             return QueryIntent(primary_route=route, by="rules", reason=reason)
-        query = as_bundle(query)
-        if self.classifier is None and self.router == "rules":
-            like = _LIKE.search(query.query_str[:EXAMINED])
+        text = as_bundle(query).query_str
+        if self.router == "rules":
+            like = _LIKE.search(text[:EXAMINED])
             if like and not (filters or rest.phrases):
                 reason = f"“{like[0]}”"
                 return QueryIntent(primary_route=Route.VECTOR_ONLY, by="rules", reason=reason)
             return QueryIntent(by="rules", reason="words to rank by")
-        asker = asker or LiveAsker({"route": self.generator})
-        if self.classifier is None and self.router == "model":
-            intent = _by_model(query.query_str, extraction, asker)
-        else:
-            intent = self._by_classifier(query)
-            text = intent.primary_route.value if intent.by == self.router else ""
-            asker.trace.responses.append(
-                RawResponse(stage="route", model=self.router, text=text, failure=intent.reason)
-            )
+        intent = _by_model(text, extraction, asker or LiveAsker({"route": self.generator}))
         if intent.primary_route == Route.METADATA_ONLY:
             reason = "words are left to rank by" if filters else "nothing is filtered"
             return QueryIntent(by=intent.by, reason=reason)
         return intent
-
-    def _by_classifier(self, query: QueryBundle) -> QueryIntent:
-        try:
-            self.classifier = self.classifier or create_classifier(self.router, self.generator)
-            label = self.classifier.classify(query)
-        except RAGError as error:
-            return QueryIntent(reason=brief(error.message))
-        except Exception as error:  # of a plug-in, which may raise anything
-            return QueryIntent(reason=brief(f"{self.router} failed: {error or type(error)}"))
-        if route := Route.named(label):
-            return QueryIntent(primary_route=route, by=self.router)
-        return QueryIntent(reason=brief(f"{self.router} said {label!r}, which is no route"))
 
 
 def _by_model(query: str, extraction: Understood, asker: LiveAsker) -> QueryIntent:

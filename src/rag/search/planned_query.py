@@ -11,8 +11,8 @@ from typing import Any
 
 from rag.clients.factory import chat_provider
 from rag.config import RAGConfig
-from rag.exceptions import ConfigError, RAGError
-from rag.query.llm import Asked, LiveAsker, Outcome, Prompt, RawResponse, Stage
+from rag.exceptions import RAGError
+from rag.query.llm import Asked, LiveAsker, Outcome, Prompt, RawResponse, Stage, name_of
 from rag.query.metadata import MetadataTransformer
 from rag.query.planner.audit_log import AuditRecord, AuditTrail
 from rag.query.planner.plan import (
@@ -23,8 +23,6 @@ from rag.query.planner.plan import (
     WindowName,
 )
 from rag.query.planner.query_text import without_unwanted
-from rag.query.registry import canonical, classifier_names, unknown_name
-from rag.query.router import ROUTERS, IntentRouter
 from rag.query.syntax import parse_query
 from rag.search.filters import plain_tags
 from rag.search.query import HYDE, shown, weighed
@@ -43,36 +41,36 @@ class PlannerModels(LiveAsker):
 
     def __init__(self, config: RAGConfig) -> None:
         super().__init__({})
-        self._seconds, self._chat = config.ollama.transform_timeout, chat_provider(config)
-        planner, default = config.planner, self._chat.model
-        self._names: dict[Stage, str] = {
-            "route": planner.router_model or default,
-            "metadata": planner.extractor_model or default,
-            "hyde": planner.hyde_model or default,
-        }
-        self._by_name: dict[str, Any] = {}
-        self._until = 0.0  # by the monotonic clock; 0 before the server is looked for
-        self._is_there = False
+        self._config, self._until = config, 0.0  # by the monotonic clock; 0: not yet looked for
 
     def has(self, stage: Stage) -> bool:
         """Return whether there is a model for a stage."""
-        if self._names[stage] and not self._until:
+        if not self._until:
+            planner, seconds = self._config.planner, self._config.ollama.transform_timeout
             with suppress(RAGError):
-                self._chat.check_listening()
-                self._is_there = True
-            self._until = time.monotonic() + self._seconds
-        return bool(self._names[stage] and self._is_there)
+                chat = chat_provider(self._config)
+                chat.check_listening()
+                names: dict[Stage, str] = {
+                    "route": planner.router_model or chat.model,
+                    "metadata": planner.extractor_model or chat.model,
+                    "hyde": planner.hyde_model or chat.model,
+                }
+                by_name = {name: chat.generator(name, seconds) for name in {*names.values()} - {""}}
+                self._generators = {s: by_name[name] for s, name in names.items() if name}
+            self._until = time.monotonic() + seconds
+        return super().has(stage)
 
     def ask(self, stage: Stage, prompt: Prompt, schema: dict[str, Any]) -> Asked:
         """Ask the stage's model."""
         if self.has(stage):
+            generator = self._generators[stage]
             self._timeout = left = round(self._until - time.monotonic(), 1)
             if left <= 0:
-                name, failure = self._names[stage], "no time was left (ollama.transform_timeout)"
+                name, failure = name_of(generator), "no time was left (ollama.transform_timeout)"
                 response = RawResponse(stage=stage, model=name, failure=failure)
                 self.trace.responses.append(response)
                 return Asked("", name, failure)
-            self._generators[stage] = self._generator(stage, left)
+            generator.timeout = left
         return super().ask(stage, prompt, schema)
 
     def call(self, use: Callable[[float], Outcome]) -> Outcome:
@@ -80,22 +78,10 @@ class PlannerModels(LiveAsker):
         self._timeout = max(round(self._until - time.monotonic(), 1), 0.0)
         return super().call(use)
 
-    def generator_of(self, stage: Stage) -> Any | None:
-        """Return the chat generator of a stage, for plug-ins; `None` where none is configured."""
-        is_configured = self._names[stage] and not self._chat.is_off
-        return self._generator(stage, self._seconds) if is_configured else None
-
     def close(self) -> None:
         """Close all connections."""
-        for generator in self._by_name.values():
+        for generator in self._generators.values():
             generator.close()
-
-    def _generator(self, stage: Stage, seconds: float) -> Any:
-        name = self._names[stage]
-        if name not in self._by_name:
-            self._by_name[name] = self._chat.generator(name, seconds)
-        self._by_name[name].timeout = seconds
-        return self._by_name[name]
 
 
 _NOT_PLANNED = "the query is searched as typed, for it could not be planned: {}"
@@ -175,16 +161,10 @@ def find_intent(
 
     :param full: ask the models that there are for all that they may say.
     :param plain: whether a query in which nothing filters has an intent, and a record, too.
-    :raises ConfigError: for settings of the planner that cannot be, such as an unknown router.
     """
     query = with_few_marks(without_halves(query))
     flags, today = flags or QueryFilters(), today or date.today()
     models = PlannerModels(config)
-    name = config.planner.router
-    if name not in ROUTERS and canonical(name) not in (names := classifier_names()):
-        error = unknown_name("router", name, [*ROUTERS, *names])
-        raise ConfigError(f"planner.router: {error.message}", hint=error.hint)
-    router = IntentRouter(name, None if name in ROUTERS else models.generator_of("route"))
     try:
         with store.pinned():
             manifest = store.manifest()
@@ -192,7 +172,7 @@ def find_intent(
                 return None, []
             catalogue, dense = manifest.catalogue, store.embedding_dim is not None
             started, given = time.monotonic(), extraction_of(flags)
-            plan = MetadataTransformer(config.planner, models, router).transform(
+            plan = MetadataTransformer(config.planner, models).transform(
                 query, catalogue, flags=given, today=today, full=full
             )
             took = round((time.monotonic() - started) * 1000, 1)

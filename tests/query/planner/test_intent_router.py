@@ -1,14 +1,12 @@
 """Which way a query goes, whoever chooses it."""
 
-from collections.abc import Callable
 from typing import Any
 
 from haystack.components.generators.chat import MockChatGenerator
 
-from rag.query import Extraction, IntentRouter, MetadataExtraction, QueryBundle, Route
+from rag.query import Extraction, IntentRouter, MetadataExtraction, Route
 from tables import rows
 
-Install = Callable[..., None]
 META, VECTOR, HYBRID = Route.METADATA_ONLY, Route.VECTOR_ONLY, Route.HYBRID_BOTH
 
 
@@ -78,38 +76,3 @@ class TestByModel:
     def test_words_that_are_left_are_ranked_by_whatever_it_says(self, tags, name):
         intent = route(says(f'{{"primary_route": "{name}"}}'), "rolling back", tags=tags)
         assert intent.primary_route == HYBRID
-
-
-class TestByClassifier:
-    def by(self, label: Any) -> IntentRouter:
-        class Says:
-            def classify(self, query: QueryBundle) -> Any:
-                if isinstance(label, Exception):
-                    raise label
-                return label
-
-        return IntentRouter("mine", classifier=Says())
-
-    @rows("label", "vector_only", " Vector-Only ")
-    def test_its_label_is_the_route(self, label):
-        intent = route(self.by(label), "rolling back")
-        assert (intent.primary_route, intent.by) == (VECTOR, "mine")
-
-    @rows(
-        "label, reason",
-        ("recipes", "mine said 'recipes', which is no route"),
-        (None, "mine said None, which is no route"),
-        (OSError("no disk"), "mine failed: no disk"),
-    )
-    def test_another_label_or_a_failure_is_in_doubt(self, label, reason):
-        intent = route(self.by(label), "rolling back")
-        assert (intent.primary_route, intent.by, intent.reason) == (HYBRID, "default", reason)
-
-    def test_a_plug_in_goes_by_its_name(self, install):
-        source = (
-            "class Near:\n    def classify(self, query):\n        return 'vector_only'\n"
-            "def make(generator):\n    return Near()"
-        )
-        install("fancy", {"rag.classifiers": {"near": "near_to:make"}}, near_to=source)
-        intent = route(IntentRouter("near"), "rolling back")
-        assert (intent.primary_route, intent.by) == (VECTOR, "near")
