@@ -13,31 +13,26 @@ _SAMPLE = 100_000  # bytes that are looked at
 _GUESSED = 20_000  # bytes that the library is given, which takes its time
 _LONG_ASCII = re.compile(rb"([\x00-\x7f])[\x00-\x7f]{200,}")
 _FEWEST = 8  # bytes above ASCII by which the library can tell anything
-_NAMES = {"cp932": "Shift_JIS", "euc_jp": "EUC-JP", "cp1252": "Windows-1252"}
-_PLAUSIBLE = 0.4
 # Where ISO-2022-JP, which has no byte above ASCII, begins and ends a run of Japanese.
 _ESCAPES = re.compile(rb"\x1b\$[@B][^\x1b]*\x1b\([BJ]")
 _HIGH = re.compile(r"[^\x00-\x7f]+")
+# What a right reading consists of above ASCII: kana, ideographs and full-width marks; in Western
+# text one or two letters beside others, one alone, and marks. Half-width kana are none of it, since
+# any byte from A1 to DF reads so.
+_JAPANESE = re.compile("[\u2000-\u30ff\u4e00-\u9fff\uff01-\uff5e]")
 _LETTERS = "À-ÖØ-öø-þŠšŽžŒœ"
-# How much runs of characters above ASCII tell of a right reading: kana and full-width marks;
-# ideographs; in Western text one or two letters beside others, one alone, or a mark; half-width
-# kana tell against it, since any byte from A1 to DF reads so; other marks tell a little.
-_WEIGHTS = (
-    (re.compile("[\u3000-\u30ff\uff01-\uff5e]"), 1.0),
-    (re.compile("[\u4e00-\u9fff]"), 0.45),
-    (re.compile("[\uff61-\uff9f]"), -1.0),
-    (
-        re.compile(
-            rf"(?<=[A-Za-z])[{_LETTERS}]{{1,2}}(?![{_LETTERS}])"
-            rf"|(?<![{_LETTERS}])[{_LETTERS}]{{1,2}}(?=[A-Za-z])"
-            rf"|(?<![^\x00-\x7f])[{_LETTERS}](?![^\x00-\x7f])"
-        ),
-        0.9,
-    ),
-    (re.compile("[“”„‘’–—…•€«»°§´¿¡\xa0©®™²³µ·]"), 0.5),
-    (re.compile("[\u2000-\u2fff]"), 0.3),
+_WESTERN = re.compile(
+    rf"(?<=[A-Za-z])[{_LETTERS}]{{1,2}}(?![{_LETTERS}])"
+    rf"|(?<![{_LETTERS}])[{_LETTERS}]{{1,2}}(?=[A-Za-z])"
+    rf"|(?<![^\x00-\x7f])[{_LETTERS}](?![^\x00-\x7f])"
+    "|[“”„‘’–—…•€«»°§´¿¡\xa0©®™²³µ·]"
 )
-_OTHER = -0.2
+_READINGS = {  # of equally good ones the first
+    "cp1252": ("Windows-1252", _WESTERN),
+    "cp932": ("Shift_JIS", _JAPANESE),
+    "euc_jp": ("EUC-JP", _JAPANESE),
+}
+_PLAUSIBLE = 0.7
 
 
 def decode_other(raw: bytes) -> tuple[str, str] | None:
@@ -48,12 +43,15 @@ def decode_other(raw: bytes) -> tuple[str, str] | None:
         escaped = raw.decode("iso2022_jp_ext", "replace")
         return (escaped, "ISO-2022-JP") if _ESCAPES.search(raw) else None
     encoding = _encoding(_LONG_ASCII.sub(rb"\1\n", raw)[:_SAMPLE])
-    return (raw.decode(encoding, "replace"), _NAMES.get(encoding, encoding)) if encoding else None
+    if not encoding:
+        return None
+    name, _ = _READINGS.get(encoding, (encoding, None))
+    return raw.decode(encoding, "replace"), name
 
 
 def _encoding(sample: bytes) -> str:
-    scores = {name: _plausibility(sample, name) for name in _NAMES}
-    best = max(scores, key=lambda name: scores[name])
+    scores = {name: _plausibility(sample, name) for name in _READINGS}
+    best = max(scores, key=scores.__getitem__)
     if scores[best] >= _PLAUSIBLE:
         return best
     text = sample.decode("utf-8", "replace")
@@ -62,20 +60,15 @@ def _encoding(sample: bytes) -> str:
 
 
 def _plausibility(sample: bytes, encoding: str) -> float:
-    """Return how much what is above ASCII is like text in a reading of it, from -1 to 1."""
+    """Return how much of what is above ASCII is what a right reading has there; 0 where bytes have
+    no meaning."""
     is_cut = len(sample) >= _SAMPLE  # within a character perhaps
     try:
         text = codecs.getincrementaldecoder(encoding)().decode(sample, final=not is_cut)
     except UnicodeDecodeError:
-        return -1.0
-    left = "".join(_HIGH.findall(text))
-    size, score = len(left), 0.0
-    for pattern, weight in _WEIGHTS:
-        count = sum(map(len, pattern.findall(text)))
-        score += weight * count
-        text = pattern.sub(" ", text)
-    rest = sum(map(len, _HIGH.findall(text)))
-    return (score + _OTHER * rest) / max(size, 1)
+        return 0.0
+    _, expected = _READINGS[encoding]
+    return sum(map(len, expected.findall(text))) / max(sum(map(len, _HIGH.findall(text))), 1)
 
 
 def _guess(sample: bytes) -> str:
