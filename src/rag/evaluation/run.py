@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import math
 import time
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from statistics import fmean, median
 from typing import Annotated, Any, NamedTuple
@@ -305,6 +305,5 @@ def score_auc(outcomes: Iterable[Outcome]) -> float | None:
         (right if outcome.metrics["hit_1"] else wrong).append(outcome.score)
     if not (right and wrong):
         return None
-    wrong.sort()
-    below = [(bisect_left(wrong, score) + bisect_right(wrong, score)) / 2 for score in right]
-    return fmean(below) / len(wrong)
+    pairs = product(right, wrong)
+    return fmean(1.0 if score > other else 0.5 * (score == other) for score, other in pairs)
