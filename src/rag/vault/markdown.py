@@ -144,48 +144,30 @@ def page_starts(lines: Sequence[str]) -> list[int]:
     return [at for at, line in enumerate(lines) if line[:1] == "\f" and _PAGE.fullmatch(line)]
 
 
-class Comments:
-    """Follows `%%…%%` and `<!--…-->` over line ends.
+def without_comments(lines: list[str], kinds: list[Kind], first: int = 0) -> list[str]:
+    """Return lines without `%%…%%` and `<!--…-->`, which may go over line ends; fences, and what is
+    before the `first` line, are empty.
 
-    One that is never closed is no comment, and neither is one inside a code span. A mark
-    inside a fence is code and closes nothing.
+    One that is never closed is no comment, and neither is one inside a code span. A mark inside a
+    fence is code and closes nothing.
     """
-
-    def __init__(self, lines: list[str], kinds: list[Kind]) -> None:
-        self._lines = lines
-        self._closing = ""
-        outside = [n for n, kind in enumerate(kinds) if kind != Kind.CODE]  # fences are marked
-        self._last = {
-            mark: next((n for n in reversed(outside) if mark in lines[n]), -1)
-            for mark in ("%%", "-->")
-        }
-
-    def strip(self, number: int) -> str:
-        """Return what of a line stands outside comments; lines must come in order."""
-        line = self._lines[number]
-        if not self._closing and "%%" not in line and "<!--" not in line:
-            return line
-        kept, at = [], 0
-        while True:
-            if self._closing:
-                end = line.find(self._closing, at)
-                if end < 0:
-                    break
-                at = end + len(self._closing)
-                self._closing = ""
-            begin = at
-            while (mark := _COMMENT_OR_CODE.search(line, at)) and mark[1]:
-                at = mark.end()
-            if not mark:
-                kept.append(line[begin:])
-                break
-            closing = "%%" if mark[0] == "%%" else "-->"
-            if line.find(closing, mark.end()) < 0 and self._last[closing] <= number:
-                kept.append(line[begin:])
-                break
-            kept.append(line[begin : mark.start()])
-            self._closing, at = closing, mark.end()
-        return "".join(kept)
+    outside = ["" if kind == Kind.CODE else line for line, kind in zip(lines, kinds, strict=True)]
+    text = "\n".join([*[""] * first, *outside[first:]])
+    kept: list[str] = []
+    unclosed: set[str] = set()
+    done = at = 0
+    while mark := _COMMENT_OR_CODE.search(text, at):
+        at = mark.end()
+        closing = "%%" if mark[0] == "%%" else "-->"
+        if mark[1] or closing in unclosed:
+            continue
+        end = text.find(closing, at)
+        if end < 0:
+            unclosed.add(closing)
+            continue
+        kept += text[done : mark.start()], "\n" * text.count("\n", at, end)
+        done = at = end + len(closing)
+    return "".join([*kept, text[done:]]).split("\n")
 
 
 def outline(lines: list[str], first: int = 0, links: bool = True) -> Outline:
@@ -198,12 +180,12 @@ def outline(lines: list[str], first: int = 0, links: bool = True) -> Outline:
     result = Outline([Kind.BLANK] * len(lines), _closed_fences(lines, first))
     for begin, end in result.fences.items():
         result.kinds[begin : end + 1] = [Kind.CODE] * (end + 1 - begin)
-    comments = Comments(lines, result.kinds)
+    shown = without_comments(lines, result.kinds, first)
     reader = _LineReader(lines, first, result, links)
     for number in range(first, len(lines)):
         line = lines[number]
         if line and not line.isspace() and result.kinds[number] != Kind.CODE:
-            reader.read(number, comments.strip(number))
+            reader.read(number, shown[number])
     return result
 
 

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from rag.support.month_names import FOREIGN_MONTH, MONTH
 from rag.vault.markdown import (
-    Comments,
     Kind,
     Outline,
     closes_fence,
     outline,
     plain,
+    without_comments,
     without_single_marks,
 )
 
@@ -64,7 +64,7 @@ def readable_lines(text: str) -> tuple[ReadableLine, ...]:
 
 
 def _shown(lines: list[str], structure: Outline) -> Iterator[ReadableLine]:
-    kinds, comments = structure.kinds, Comments(lines, structure.kinds)
+    kinds, shown = structure.kinds, without_comments(lines, structure.kinds)
     for heading in structure.headings:
         yield ReadableLine(heading.line, heading.text, Kind.HEADING)
     for first, last in structure.fences.items():
@@ -74,7 +74,7 @@ def _shown(lines: list[str], structure: Outline) -> Iterator[ReadableLine]:
     goes_on = False
     for number, line in enumerate(lines):
         if kinds[number] == Kind.TABLE:
-            cells = _cells(comments.strip(number))
+            cells = _cells(shown[number])
             columns = columns if rows else cells
             if rows != 1:  # the second line only parts the first from the others
                 yield _row(number, cells, columns if rows else [])
@@ -84,7 +84,7 @@ def _shown(lines: list[str], structure: Outline) -> Iterator[ReadableLine]:
         if kinds[number] != Kind.TEXT:
             goes_on = False
             continue
-        read = _paragraph_line(number, comments.strip(number), goes_on)
+        read = _paragraph_line(number, shown[number], goes_on)
         goes_on = bool(read.text) and not line.lstrip(" >").startswith("|")
         yield read
 
