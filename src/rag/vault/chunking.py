@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -316,27 +316,25 @@ def chunk_lines(text: str, meta: Mapping[str, Any]) -> ChunkLines:
     return ChunkLines(first, lines[repeated:end], lines[:repeated], lines[end:])
 
 
-def merged_text(chunks: Iterable[ChunkLines]) -> str:
+def joined_lines(chunks: Iterable[ChunkLines]) -> dict[int, str]:
+    """Return the lines of a note that chunks of it hold, by their numbers."""
+    lines: dict[int, str] = {}
+    for chunk in chunks:
+        for number, line in enumerate(chunk.own, chunk.first):
+            lines[number] = joined_line(lines.get(number, ""), line)
+    return lines
+
+
+def merged_text(chunks: Sequence[ChunkLines]) -> str:
     """Return the text of chunks of one note, in their order in it, without what two of them hold.
 
     Where lines of the note lie between two of them, one empty line does.
     """
-    merged: list[str] = []
-    after = 0  # the number of the line that would be next
-    tail: list[str] = []
-    for chunk in chunks:
-        if not merged:
-            merged, after = [*chunk.head], chunk.first
-        if chunk.first > after:
-            merged.append("")
-        for number, line in enumerate(chunk.own, chunk.first):
-            if number >= after:
-                merged.append(line)
-            else:
-                at = number - after  # counted from the end
-                merged[at] = joined_line(merged[at], line)
-        after, tail = max(after, chunk.last + 1), chunk.tail
-    return "\n".join([*merged, *tail])
+    lines, merged = joined_lines(chunks), [*chunks[0].head]
+    for number, line in lines.items():
+        is_behind_gap = number > chunks[0].first and number - 1 not in lines
+        merged += ["", line] if is_behind_gap else [line]
+    return "\n".join([*merged, *chunks[-1].tail])
 
 
 def joined_line(line: str, more: str) -> str:

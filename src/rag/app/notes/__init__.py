@@ -22,7 +22,7 @@ from rag.index.lookup import FoundNote, find_note
 from rag.index.manifest import NoteRow
 from rag.support.json_reports import hidden, inline, optional
 from rag.text.tokenizer import name_key
-from rag.vault.chunking import chunk_lines, joined_line
+from rag.vault.chunking import chunk_lines, joined_lines
 from rag.vault.markdown import SUFFIXES, page_starts
 
 if TYPE_CHECKING:
@@ -212,13 +212,10 @@ def _indexed_lines(config: RAGConfig, row: NoteRow) -> list[str]:
 
     with get_document_store(config) as store:
         chunks = store.get_documents([key.id for key in row.chunks])
-    lines = [""] * row.lines
-    for chunk in sorted(chunks, key=lambda chunk: int(chunk.meta["position"])):
-        held = chunk_lines(chunk.content or "", chunk.meta)
-        lines += [""] * (held.last - len(lines))
-        for at, line in enumerate(held.own, held.first - 1):
-            lines[at] = joined_line(lines[at], line)
-    return lines
+    chunks.sort(key=lambda chunk: int(chunk.meta["position"]))
+    held = joined_lines(chunk_lines(chunk.content or "", chunk.meta) for chunk in chunks)
+    last = max(row.lines, max(held, default=0))
+    return [held.get(number, "") for number in range(1, last + 1)]
 
 
 def read_lines(note: FoundNote, config: RAGConfig) -> list[str]:
