@@ -48,18 +48,18 @@ def count_tokens(text: str) -> int:
 
 
 def _ascii_counts(text: str) -> tuple[int, ...]:
-    """Return what `_counts` does, in half the time and without numpy."""
-    raw = text.encode()
+    """Return what `_counts` does, in a third of the time and without numpy."""
+    raw = f" {text}".encode()  # each run stands behind a blank
     latin, punctuation, line, digit = map(_ascii_class, (_LATIN, _PUNCTUATION, _LINE, _DIGIT))
     return (
-        len(raw.translate(latin.blanked).split()),
+        raw.translate(latin.blanked).count(b" x"),
         len(raw.translate(None, latin.others)),
         0,
         0,
         len(raw.translate(None, digit.others)),
-        len(raw.translate(punctuation.blanked).split()),
+        raw.translate(punctuation.blanked).count(b" x"),
         0,
-        len(raw.translate(line.blanked).split()),
+        raw.translate(line.blanked).count(b" x"),
     )
 
 
@@ -87,8 +87,8 @@ def _counts(text: str) -> tuple[int, ...]:
 
 
 class _AsciiClass(NamedTuple):
-    """The ASCII characters that are not of a class, and a table that makes blanks of them and
-    letters of all others."""
+    """The ASCII characters that are not of a class, and a table that makes blanks of them and an
+    `x` of all others."""
 
     others: bytes
     blanked: bytes
@@ -100,7 +100,7 @@ def _ascii_class(number: int) -> _AsciiClass:
     spans = [range(first, last + 1) for first, last in zip(ranges[::2], ranges[1::2], strict=True)]
     members = {*chain.from_iterable(spans)}
     others = bytes(code for code in range(128) if code not in members)
-    return _AsciiClass(others, bytes(120 if code in members else 32 for code in range(256)))
+    return _AsciiClass(others, bytes(b" x"[code in members] for code in range(256)))
 
 
 @cache

@@ -8,6 +8,8 @@ and the rest of the note is found as ever. How many bytes are read at all says
 
 from __future__ import annotations
 
+from functools import cache
+
 # Each line is read by itself; a dictionary with a word on each line has a third of these.
 MOST_LINES = 300_000
 
@@ -47,6 +49,7 @@ LARGEST_IGNORE_FILE = 100_000  # bytes; each of its patterns is tried on each fi
 LARGEST_PRINTED = 50_000_000  # bytes of a note, which is held as lines before it is printed
 
 
+@cache  # a note may have a hundred thousand of them
 def too_many(things: str, most: int) -> str:
     """Return the problem of a note that holds more things than are kept."""
     return f"more than {most:,} {things}: only the first {most:,} are kept"
