@@ -72,7 +72,8 @@ def regular_file(path: str, flags: int) -> int:
     :raises OSError: for what is none.
     """
     descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY, 0o666)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    # Of a folder `open` says what it is.
+    if stat.S_IFMT(os.fstat(descriptor).st_mode) not in (stat.S_IFREG, stat.S_IFDIR):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "not a regular file", path)
     return descriptor
