@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import NamedTuple
 
 from rag.answers.quotation.question import Asked, Question, defines
@@ -340,110 +342,11 @@ class AnswerWeights:
         return 1.0 / (1.0 + math.exp(-total))
 
 
-WITH_MEANING = AnswerWeights(
-    units={
-        "near": 0.7,
-        "passage_near": 0.62,
-        "words": 6.82,
-        "context_words": 4.42,
-        "before_words": 4.79,
-        "after_words": 1.91,
-        "untold": -0.62,
-        "fits": 1.34,
-        "counts": 1.52,
-        "defines": 5.86,
-        "steps": 6.82,
-        "several": 5.24,
-        "many": -2.46,
-        "part": -1.6,
-        "asks": -4.53,
-        "rank": -0.96,
-        "length": 0.19,
-    },
-    sure={
-        "score": 0.14,
-        "near": 0.11,
-        "passage_near": 0.07,
-        "words": 1.01,
-        "absent": -1.19,
-        "absent_names": -1.41,
-        "untold": -0.54,
-        "fits": 0.35,
-        "counts": 0.3,
-    },
-    bias=-1.96,
-    threshold=0.4,
+# Fitted: the last by `training/fit_answers.py`, for the reader that is shipped.
+_FITTED = json.loads(Path(__file__).with_name("weights.json").read_text("utf-8"))
+WORDS_ALONE, WITH_MEANING, WITH_READER = (
+    AnswerWeights(**_FITTED[name]) for name in ("words_alone", "with_meaning", "with_reader")
 )
-# By `training/fit_answers.py`, for the reader that is shipped.
-WITH_READER = AnswerWeights(
-    units={
-        "near": 0.82,
-        "passage_near": 0.78,
-        "words": 5.72,
-        "context_words": 5.71,
-        "before_words": 3.92,
-        "after_words": -1.11,
-        "untold": -0.63,
-        "fits": 1.68,
-        "counts": 1.76,
-        "defines": 6.07,
-        "steps": 7.55,
-        "several": 5.73,
-        "many": -2.7,
-        "part": -1.75,
-        "asks": -4.96,
-        "rank": -1.03,
-        "length": 0.22,
-        "span": 0.4,
-    },
-    sure={
-        "score": 0.03,
-        "near": 0.28,
-        "passage_near": 0.36,
-        "words": 0.83,
-        "absent": -0.16,
-        "absent_names": -2.15,
-        "untold": -0.91,
-        "fits": 0.15,
-        "counts": -0.41,
-        "span": -0.02,
-        "answered": 0.85,
-        "share": 2.61,
-    },
-    bias=-5.0,
-    threshold=0.45,
-)
-WORDS_ALONE = AnswerWeights(
-    units={
-        "words": 9.05,
-        "context_words": 6.48,
-        "before_words": 4.6,
-        "after_words": 1.73,
-        "untold": -0.51,
-        "fits": 1.54,
-        "counts": 1.25,
-        "defines": 6.2,
-        "steps": 5.26,
-        "several": 5.78,
-        "many": -1.82,
-        "part": -0.94,
-        "asks": -3.87,
-        "rank": -1.91,
-        "length": -0.13,
-    },
-    sure={
-        "score": 0.27,
-        "words": 0.32,
-        "absent": -1.76,
-        "absent_names": -0.85,
-        "untold": -0.43,
-        "fits": 0.42,
-        "counts": 0.05,
-    },
-    bias=-1.43,
-    threshold=0.33,
-)
-
 
 _LEAST = 3.5  # what may speak less for a further quotation than for the first
 _SAME = 0.6  # of two units, the share of their terms that says that one adds nothing
