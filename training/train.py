@@ -2,22 +2,25 @@
 
     python training/train.py RUN DATA [DECAY]
 
-The rate rises over the first steps and stays; `RUN/state.npz` is written every ten minutes, and a
+The rate rises over the first steps and stays; `RUN/state.pt` is written every five minutes, and a
 second call goes on from there. With DECAY, a state is taken to its end: the rate falls to 0 in so
-many steps, to `RUN/decay.npz`. `mean.…` of a state are the weights averaged over the last 500
-steps, or 50 while the rate falls, which are exported.
+many steps, to `RUN/decay.pt`. `mean` of a state are the weights averaged over the last 500 steps,
+or 50 while the rate falls, which are exported.
 """
 
 from __future__ import annotations
 
+import queue
 import sys
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
+import torch
 
 from data import Example, Stream, read
 from model import Tree, base_weights, loss
@@ -29,14 +32,12 @@ _BATCH, _RATE = 16, 2e-4
 _LOT = 32  # batches that are sorted by length together
 _WARM = 200  # steps
 _AVERAGED = 500, 50  # steps that weights are averaged over, and the same while the rate falls
-_SAVE = 600  # seconds
-_STATES = ("tree", "first", "second", "mean")
+_SAVE = 300  # seconds
 
 
-def arrays(file: WeightsFile, batch: list[Example]) -> tuple[Any, Any, Any]:
-    """Return a batch as the model wants it, padded to the next of a few lengths."""
-    longest = max(len(example.tokens) for example in batch)
-    length = min(LIMIT, -(-longest // 32) * 32)
+def arrays(file: WeightsFile, batch: list[Example]) -> tuple[torch.Tensor, ...]:
+    """Return a batch as the model wants it: embedded tokens, mask and spans."""
+    length = min(LIMIT, max(len(example.tokens) for example in batch))
     ids = np.full((len(batch), length), file.special[2])
     mask = np.zeros((len(batch), length), np.int8)
     for row, example in enumerate(batch):
@@ -44,98 +45,90 @@ def arrays(file: WeightsFile, batch: list[Example]) -> tuple[Any, Any, Any]:
         mask[row, : len(example.tokens)] = 1
         mask[row, example.begin : len(example.tokens) - 1] = 2
         mask[row, 0] = 2  # where an answer is that is not there
-    return file.embedded(ids).astype(np.float32), mask, np.array([e.span for e in batch], np.int32)
+    embedded = torch.from_numpy(file.embedded(ids).astype(np.float32))
+    return embedded, torch.from_numpy(mask), torch.tensor([example.span for example in batch])
 
 
-@jax.jit  # type: ignore[untyped-decorator]
-def update(
-    state: Any, step: Any, rate: Any, share: Any, embedded: Any, mask: Any, spans: Any
-) -> Any:
-    """Return the state after a step of Adam, and the loss before it.
-
-    :param share: how much of the averaged weights the new ones are.
-    """
-    tree, first, second, mean = state
-    value, slope = jax.value_and_grad(loss)(tree, embedded, mask, spans)
-    norm = jnp.sqrt(sum(jnp.vdot(g, g) for g in jax.tree.leaves(slope)))
-    slope = jax.tree.map(lambda g: g / jnp.maximum(norm, 1.0), slope)
-    first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, slope)
-    second = jax.tree.map(lambda v, g: 0.99 * v + 0.01 * g * g, second, slope)
-    less = 1 - 0.9**step, 1 - 0.99**step
-
-    def moved(name: str) -> Any:
-        move = first[name] / less[0] / (jnp.sqrt(second[name] / less[1]) + 1e-6)
-        return tree[name] - rate * move
-
-    tree = {name: moved(name) for name in tree}
-    mean = jax.tree.map(lambda a, b: a + share * (b - a), mean, tree)
-    return (tree, first, second, mean), value
+def batches(rows: Path, step: int) -> Iterator[tuple[int, tuple[torch.Tensor, ...]]]:
+    """Yield tokens and arrays of each batch from a step on, the same ones in each run."""
+    file = WeightsFile(model_file())
+    stream, lot = Stream(read(rows), file), step // _LOT
+    while True:
+        examples = sorted(stream.lot(lot, _LOT * _BATCH), key=lambda e: len(e.tokens))
+        starts = np.random.default_rng(lot).permutation(_LOT) * _BATCH
+        for at in starts[max(0, step - lot * _LOT) :]:
+            batch = examples[at : at + _BATCH]
+            yield sum(len(example.tokens) for example in batch), arrays(file, batch)
+        lot += 1
 
 
-def save(path: Path, state: Any, step: int) -> None:
+def ahead(source: Iterator[Any]) -> Iterator[Any]:
+    """Yield what a source does, made by a thread of its own a little earlier."""
+    made: queue.Queue[Any] = queue.Queue(8)
+
+    def make() -> None:
+        for each in source:
+            made.put(each)
+
+    threading.Thread(target=make, daemon=True).start()
+    while True:
+        yield made.get()
+
+
+def save(path: Path, tree: Tree, mean: Tree, optimizer: torch.optim.Optimizer, step: int) -> None:
     """Write a state, whole or not at all."""
-    part = path.with_suffix(".part.npz")
-    trees = zip(_STATES, state, strict=True)
-    np.savez(part, step=step, **{f"{k}.{name}": tree[name] for k, tree in trees for name in tree})
+    part = path.with_suffix(".part")
+    state = {"tree": tree, "mean": mean, "optimizer": optimizer.state_dict(), "step": step}
+    torch.save(state, part)
     part.replace(path)
-
-
-def load(path: Path) -> tuple[Any, int]:
-    """Return a state and its step."""
-    with np.load(path) as kept:
-        trees: dict[str, Tree] = {kind: {} for kind in _STATES}
-        for key in kept.files:
-            kind, _, name = key.partition(".")
-            if name:
-                trees[kind][name] = jnp.asarray(kept[key])
-        return tuple(trees.values()), int(kept["step"])
 
 
 def main() -> None:
     run, data, *decay = sys.argv[1:]
     Path(run).mkdir(parents=True, exist_ok=True)
-    jax.config.update("jax_compilation_cache_dir", str(Path(run) / "compiled"))
-    file = WeightsFile(model_file())
-    stream = Stream(read(Path(data) / "train.jsonl"), file)
-    path, step, last, falling = Path(run) / "state.npz", 0, 10**9, 0
-    if path.exists():
-        state, step = load(path)
-    else:
-        tree = base_weights(file)
-        zero = jax.tree.map(jnp.zeros_like, tree)
-        state = (tree, zero, zero, tree)
+    path, last, falling = Path(run) / "state.pt", 10**9, 0
+    state = torch.load(path) if path.exists() else None
     if decay:
-        falling, path = int(decay[0]), Path(run) / "decay.npz"
-        last = step + falling
-        if path.exists():
-            state, step = load(path)
+        falling, path = int(decay[0]), Path(run) / "decay.pt"
+        last = (state["step"] if state else 0) + falling
+        state = torch.load(path) if path.exists() else state
+    tree = state["tree"] if state else base_weights(WeightsFile(model_file()))
+    mean = state["mean"] if state else {name: value.clone() for name, value in tree.items()}
+    tree = {name: value.detach().requires_grad_() for name, value in tree.items()}
+    optimizer = torch.optim.Adam(tree.values(), _RATE, (0.9, 0.98), 1e-6, fused=True)
+    step = 0
+    if state:
+        optimizer.load_state_dict(state["optimizer"])
+        step = state["step"]
     print(f"from step {step}", flush=True)
     saved = shown = time.monotonic()
-    losses, tokens, batches, lot = [], 0, [], -1
-    while step < last:
-        if step // _LOT != lot:
-            lot = step // _LOT
-            examples = sorted(stream.lot(lot, _LOT * _BATCH), key=lambda e: len(e.tokens))
-            starts = np.random.default_rng(lot).permutation(_LOT) * _BATCH
-            batches = [examples[at : at + _BATCH] for at in starts]
-        batch = batches[step % _LOT]
+    losses, count = [], 0
+    for tokens, batch in ahead(batches(Path(data) / "train.jsonl", step)):
+        if step >= last:
+            break
         step += 1
         rate = _RATE * min(1, step / _WARM)
         if falling:
             rate *= (last - step) / falling
+        optimizer.param_groups[0]["lr"] = rate
+        optimizer.zero_grad()
+        value = loss(tree, *batch)
+        value.backward()
+        torch.nn.utils.clip_grad_norm_(tree.values(), 1.0)
+        optimizer.step()
         share = 1 / min(step, _AVERAGED[1] if falling else _AVERAGED[0])
-        figures = map(np.float32, (step, rate, share))
-        state, value = update(state, *figures, *arrays(file, batch))
-        losses.append(float(value))
-        tokens += sum(len(example.tokens) for example in batch)
+        with torch.no_grad():
+            torch._foreach_lerp_([*mean.values()], [*tree.values()], share)
+        losses.append(value.item())
+        count += tokens
+        now = time.monotonic()
         if step % 20 == 0:
-            now = time.monotonic()
-            speed = tokens / (now - shown)
-            print(f"step {step} loss {np.mean(losses):.3f} tokens/s {speed:.0f}", flush=True)
-            losses, tokens, shown = [], 0, now
-        if time.monotonic() - saved > _SAVE or step == last:
-            save(path, state, step)
-            saved = time.monotonic()
+            speed = count / (now - shown)
+            print(f"step {step} loss {fmean(losses):.3f} tokens/s {speed:.0f}", flush=True)
+            losses, count, shown = [], 0, now
+        if now - saved > _SAVE or step == last:
+            save(path, tree, mean, optimizer, step)
+            saved = now
 
 
 if __name__ == "__main__":
