@@ -16,11 +16,11 @@ from rag.exceptions import StorageError, UsageError
 from rag.qa.answer import Answer
 from rag.qa.pipeline import GENERATOR, ask
 from rag.qa.sessions import Session, Turn, chat_history, new_session, open_memory, recall
-from rag.query.llm import texts_in
+from rag.query.llm import TEXT, schema_of, texts_in
 from rag.query.models import ConversationTurn, QueryBundle
 from rag.query.planner.words import may_ask_of_notes
 from rag.query.syntax import bounded
-from rag.query.transformers import ConversationRewriter, GeneratedText, rewriting_prompt, schema_of
+from rag.query.transformers import ConversationRewriter, GeneratedText, rewriting_prompt
 from rag.search.results import QueryFilters, SearchResult
 from rag.support.pipeline_parts import component_of
 
@@ -171,7 +171,7 @@ def _rewritten(generator: Any, question: str, turns: list[ConversationTurn]) -> 
             {"role": "system", "content": prompt.system},
             {"role": "user", "content": prompt.user},
         ]
-        reply = generator.brief_reply(messages, schema_of("question"), _LONGEST)
+        reply = generator.brief_reply(messages, schema_of("question", question=TEXT), _LONGEST)
     else:
         asked = [ChatMessage.from_system(prompt.system), ChatMessage.from_user(prompt.user)]
         reply = generator.run(messages=asked)["replies"][0].text or ""

@@ -62,6 +62,14 @@ def _template(name: str, language: str) -> tuple[Template, Template]:
     return Template(system), Template(user)
 
 
+TEXT: dict[str, Any] = {"type": "string"}
+
+
+def schema_of(*required: str, **properties: Any) -> dict[str, Any]:
+    """Return the JSON schema of an object."""
+    return {"type": "object", "properties": properties, "required": [*required]}
+
+
 class Asked(NamedTuple):
     """The reply of a model, or why there is none; and the model's name."""
 
@@ -387,13 +395,6 @@ class ReplayAsker(LiveAsker):
         return Outcome("", call)
 
 
-_HYDE: dict[str, Any] = {
-    "type": "object",
-    "properties": {"hyde_paragraph": {"type": "string"}, "rerank_query": {"type": "string"}},
-    "required": ["hyde_paragraph", "rerank_query"],
-}
-
-
 def hypothesis(plan: FullTransformationResult, asker: LiveAsker) -> FullTransformationResult:
     """Return the plan with the note and the query to order results by that the model of the stage
     `hyde` wrote; `fallbacks` says why there is nothing of it."""
@@ -401,7 +402,8 @@ def hypothesis(plan: FullTransformationResult, asker: LiveAsker) -> FullTransfor
         return plan
     fields = ", ".join(plan.mapped_physical_columns) or "-"
     prompt = build_prompt("hyde", plan.query, text=plan.text, fields=fields)
-    asked = asker.ask("hyde", prompt, _HYDE)
+    schema = schema_of("hyde_paragraph", "rerank_query", hyde_paragraph=TEXT, rerank_query=TEXT)
+    asked = asker.ask("hyde", prompt, schema)
     reason, text, line = asked.failure, "", ""
     if not reason:
         reply = object_in(asked.reply, without=prompt.code)

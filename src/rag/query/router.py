@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from rag.query.llm import NO_MODEL, LiveAsker, build_prompt, object_in
+from rag.query.llm import NO_MODEL, TEXT, LiveAsker, build_prompt, object_in, schema_of
 from rag.query.models import QueryBundle, as_bundle
 from rag.query.planner.plan import Extraction, FullTransformationResult, QueryIntent, Route
 from rag.query.planner.words import EXAMINED
@@ -15,14 +15,7 @@ from rag.text.tokenizer import has_words
 
 ROUTERS = ("rules", "model")
 Understood = Extraction | FullTransformationResult
-_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "primary_route": {"type": "string", "enum": [route.value for route in Route]},
-        "reason": {"type": "string"},
-    },
-    "required": ["primary_route"],
-}
+_SCHEMA = schema_of("primary_route", primary_route={**TEXT, "enum": [*Route]}, reason=TEXT)
 _LIKE = re.compile(
     r"\b(?:something|anything|stuff|notes?|pages?|documents?|one|ones|texts?)"
     r"\s+(?:that\s+(?:is|are|feels?|reads?)\s+)?(?:like|akin to|resembling|close to)\b"

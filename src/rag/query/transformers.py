@@ -26,12 +26,14 @@ from haystack import component
 
 from rag.query.llm import (
     LONGEST_QUERY,
+    TEXT,
     Asked,
     Prompt,
     ask,
     build_prompt,
     document_in,
     same_text,
+    schema_of,
     texts_in,
 )
 from rag.query.models import (
@@ -305,14 +307,6 @@ _TURNS = 6
 _LONGEST_TURN = 600  # characters
 
 
-def schema_of(key: str, most: int = 0) -> dict[str, Any]:
-    """Return the JSON schema of a reply with a text under a key, or with at most so many."""
-    text: dict[str, Any] = {"type": "string"}
-    if most:
-        text = {"type": "array", "items": text, "minItems": 1, "maxItems": most}
-    return {"type": "object", "properties": {key: text}, "required": [key]}
-
-
 def rewriting_prompt(query: str, turns: Sequence[ConversationTurn]) -> Prompt:
     """Return what a model is asked to rewrite a query after a conversation, of which it is shown
     the end."""
@@ -349,7 +343,9 @@ class _FromModel(QueryComponent):
     def _ask(self, prompt: Prompt, query: str, key: str, most: int = 0) -> Asked:
         if not has_words(query):
             return Asked("", "", "the query holds no word")
-        return ask(self.generator, prompt, schema_of(key, most), self.timeout)
+        texts = {"type": "array", "items": TEXT, "minItems": 1, "maxItems": most}
+        schema = schema_of(key, **{key: texts if most else TEXT})
+        return ask(self.generator, prompt, schema, self.timeout)
 
     def _texts(
         self, prompt: Prompt, query: str, key: str, most: int, lacking: str

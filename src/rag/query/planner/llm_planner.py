@@ -25,6 +25,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 from rag.config import PLANNER_MODES, PlannerConfig
 from rag.query.llm import (
     NO_MODEL,
+    TEXT,
     LiveAsker,
     Outcome,
     TimeoutExpired,
@@ -32,6 +33,7 @@ from rag.query.llm import (
     build_prompt,
     line_in,
     object_in,
+    schema_of,
     within,
 )
 from rag.query.models import QueryBundle, as_bundle
@@ -201,34 +203,30 @@ def result_of(
 
 def answer_schema(tools: Sequence[str]) -> dict[str, Any]:
     """Return the JSON schema of a reply; without tools it is an answer."""
-    text = {"type": "string"}
-
-    def record(required: Sequence[str] = (), **properties: Any) -> dict[str, Any]:
-        return {"type": "object", "properties": properties, "required": list(required)}
 
     def items(of: dict[str, Any], most: int) -> dict[str, Any]:
         return {"type": "array", "items": of, "maxItems": most}
 
     labels = {
-        "query_type": {**text, "enum": list(QueryType)},
-        "intent": {**text, "enum": list(QueryPurpose)},
+        "query_type": {**TEXT, "enum": list(QueryType)},
+        "intent": {**TEXT, "enum": list(QueryPurpose)},
         "confidence": {"type": "number", "minimum": 0, "maximum": 1},
     }
-    kind = {**text, "enum": list(get_args(Kind))}
-    match = record(["words", "kind", "name"], words=text, kind=kind, name=text)
-    use = {"tool": {**text, "enum": list(tools)}, "arguments": {"type": "object"}} if tools else {}
-    return record(
-        ["action"] if tools else ["action", "transformed_query", "confidence"],
-        action={**text, "enum": ["final", "tool"] if tools else ["final"]},
+    kind = {**TEXT, "enum": list(get_args(Kind))}
+    match = schema_of("words", "kind", "name", words=TEXT, kind=kind, name=TEXT)
+    use = {"tool": {**TEXT, "enum": list(tools)}, "arguments": {"type": "object"}} if tools else {}
+    return schema_of(
+        *(["action"] if tools else ["action", "transformed_query", "confidence"]),
+        action={**TEXT, "enum": ["final", "tool"] if tools else ["final"]},
         **use,
-        transformed_query=text,
+        transformed_query=TEXT,
         **labels,
-        units=items(record(["query"], query=text, **labels), _MOST_UNITS),
+        units=items(schema_of("query", query=TEXT, **labels), _MOST_UNITS),
         matches=items(match, _MOST_MATCHES),
-        time_window=record(first=text, last=text),
-        event_keyword=text,
-        rerank_query=text,
-        reasoning=text,
+        time_window=schema_of(first=TEXT, last=TEXT),
+        event_keyword=TEXT,
+        rerank_query=TEXT,
+        reasoning=TEXT,
     )
 
 

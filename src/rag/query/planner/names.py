@@ -151,11 +151,9 @@ def _alike(key: str, choices: Sequence[str], least: float = _ALIKE) -> str:
     """Return the name most like another, all in normal form; empty where there is any doubt."""
     if len(key) < (_SHORTEST if is_latin(key) else _SHORTEST_OTHER):
         return ""
-    best, *others = [*best_matches(key, choices, 2, cutoff=least - _CLEARLY, keyed=True), None]
-    if best is None or best.score < least:
-        return ""
-    is_doubtful = others[0] is not None and best.score - others[0].score < _CLEARLY
-    return "" if is_doubtful else best.value
+    matches = best_matches(key, choices, 2, cutoff=least - _CLEARLY, keyed=True)
+    (best, score), (_, next_score) = [*matches, ("", 0.0), ("", 0.0)][:2]
+    return best if score >= least and score - next_score >= _CLEARLY else ""
 
 
 _LONGEST = 100  # characters of a name in running text
@@ -468,13 +466,6 @@ class StaticCatalogue:
         return sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:16]
 
 
-class Match(NamedTuple):
-    """A choice, and how like the query it is, from 0 to 100."""
-
-    value: str
-    score: float
-
-
 def best_matches(
     query: str,
     choices: Sequence[str],
@@ -482,9 +473,9 @@ def best_matches(
     scorer: str = "ratio",
     cutoff: float = 0.0,
     keyed: bool = False,
-) -> list[Match]:
-    """Return the choices most like a query, the best first and of equal ones the first given; case
-    and width do not count. `cutoff` is the least score.
+) -> list[tuple[str, float]]:
+    """Return the choices most like a query and how like each is, from 0 to 100, the best first and
+    of equal ones the first given; case and width do not count. `cutoff` is the least score.
 
     :param scorer: one of `SCORERS`; another is `WRatio`.
     :param keyed: whether query and choices are in normal form already, which saves much time.
@@ -496,4 +487,4 @@ def best_matches(
     matches = process.extract(
         wanted, choices, scorer=compare, processor=normal, limit=limit, score_cutoff=cutoff
     )
-    return [Match(value, round(score, 2)) for value, score, _ in matches]
+    return [(value, round(score, 2)) for value, score, _ in matches]

@@ -105,21 +105,18 @@ class QueryEmbedder(SearchComponent):
     def _gate(self, text: str, mode: str, embedded: Embedded | None) -> tuple[str, str]:
         """Return the mode to search in by what is known without a server, and why it is not the one
         that was wanted; or raise an `IndexUnavailableError`."""
-        if mode == SearchMode.LEXICAL:
-            return mode, ""
-        error: RAGError | None = None
-        if embedded is None or not embedded.embedded:
-            error = IndexUnavailableError(
+        has_vectors = embedded is not None and embedded.embedded > 0
+        may_embed = has_vectors and mode != SearchMode.LEXICAL and self.embeddings.is_configured
+        if mode == SearchMode.LEXICAL or (mode == SearchMode.AUTO and not may_embed):
+            return SearchMode.LEXICAL, ""
+        if embedded is None or not has_vectors:
+            raise IndexUnavailableError(
                 f"{mode} search needs embeddings, and this index holds none",
                 hint="Run `rag index`. Search by words: --mode lexical.",
             )
-        elif not self.embeddings.is_configured:
+        if not may_embed:
             message = f"{mode} search needs {self.embeddings.lacking}"
-            error = ConfigError(message, hint="Search by words: --mode lexical.")
-        if error or embedded is None:
-            if mode == SearchMode.AUTO or error is None:
-                return SearchMode.LEXICAL, ""
-            raise error
+            raise ConfigError(message, hint="Search by words: --mode lexical.")
         is_fit = embedded.space.is_configured(self.embeddings)
         if not is_fit:  # somebody else may have embedded it meanwhile
             self.embeddings.close()
