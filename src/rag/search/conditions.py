@@ -170,30 +170,36 @@ def find_conditions(
     notices += filter(None, (found.notice for found in (*holding, *unwanted)))
     if all(found.counts for found in unwanted):
         notices += _left_out(parsed)
-    found_by = dict(zip(phrases, holding, strict=True))
-    required = [found_by[phrase] for phrase in dict.fromkeys(parsed.phrases)]
-    matched = [found.notes for found in required if found.counts]
-    matched += map(places.titled, dict.fromkeys(parsed.values("title")))
-    within = [*matched, *_selected(manifest, places, filters)]
-    excluded = [found.notes for found in unwanted]
+    holders = dict(zip(phrases, holding, strict=True))
+    matched: dict[str, None] = {}
+    within, excluded = [*_selected(manifest, places, filters)], [found.notes for found in unwanted]
     conditions = [build_qdrant_filters(filters), places.in_vaults(parsed.values("vault"))]
-    for term in dict.fromkeys(parsed.fields):
-        if term.negated or term.field not in ("vault", "title"):  # these are asked for above
-            notes = _asked(term, places)
-            if isinstance(notes, list):
-                (excluded if term.negated else within).append(notes)
-            else:
-                conditions.append(none_of(notes) if term.negated else notes)
+    for term in dict.fromkeys([*(FieldTerm(PHRASE, p) for p in parsed.phrases), *parsed.fields]):
+        if term.field == "vault" and not term.negated:
+            continue  # any of several
+        notes = _asked(term, places, holders)
+        if not isinstance(notes, list):
+            conditions.append(none_of(notes) if term.negated else notes)
+        elif term.negated:
+            excluded.append(notes)
+        else:
+            within.append(notes)
+            matched |= dict.fromkeys(notes if term.field in (PHRASE, "title") else ())
     conditions += [
-        *(_any_of(group, places, found_by) for group in parsed.either),
+        *(_any_of([_asked(term, places, holders) for term in group]) for group in parsed.either),
         _only_notes({*within[0]}.intersection(*within[1:])) if within else None,
         none_of(_only_notes(chain.from_iterable(excluded))) if excluded else None,
     ]
-    return all_of(conditions), list(dict.fromkeys(chain.from_iterable(matched)))
+    return all_of(conditions), [*matched]
 
 
-def _asked(term: FieldTerm, places: Places) -> list[str] | Filter | None:
-    """Return the ids of the notes that one condition is fulfilled by, or a filter for them."""
+def _asked(
+    term: FieldTerm, places: Places, holders: Mapping[str, Found]
+) -> list[str] | Filter | None:
+    """Return the ids of the notes that one condition is fulfilled by, or a filter for them; `None`
+    for a phrase that is too frequent to be a condition."""
+    if term.field == PHRASE:
+        return holders[term.value].notes if holders[term.value].counts else None
     match term.field:
         case "vault":
             return places.in_vaults([term.value])
@@ -238,23 +244,13 @@ def _selected(
             yield manifest.catalogue.modified(first, last) if manifest else []
 
 
-def _any_of(
-    group: Sequence[FieldTerm], places: Places, found_by: Mapping[str, Found]
-) -> Filter | None:
-    """Return the filter for notes of which one of some conditions holds; a phrase that is too
-    frequent to be a condition lets all notes through."""
-    conditions: list[Filter] = []
-    within: list[str] = []
-    for term in group:
-        if term.field == PHRASE:
-            if not found_by[term.value].counts:
-                return None
-            within += found_by[term.value].notes
-        elif isinstance(notes := _asked(term, places), list):
-            within += notes
-        else:
-            conditions += [notes] if notes else []
-    return {"operator": "OR", "conditions": [*conditions, _only_notes(within)]}
+def _any_of(asked: Sequence[list[str] | Filter | None]) -> Filter | None:
+    """Return the filter for notes of which one of some conditions holds."""
+    if None in asked:
+        return None
+    ids = chain.from_iterable(notes for notes in asked if isinstance(notes, list))
+    filters = [condition for condition in asked if isinstance(condition, dict)]
+    return {"operator": "OR", "conditions": [*filters, _only_notes(ids)]}
 
 
 def _unwanted(
