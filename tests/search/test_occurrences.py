@@ -65,6 +65,23 @@ def test_only_notes_are_read_that_may_hold_all_phrases(store, monkeypatch):
     assert {names[note] for note in notes} == {"a.md", "b.md"}
 
 
+def test_what_is_frequent_is_asked_for_once_however_many_phrases_hold_it(store, monkeypatch):
+    asked: list[tuple[int, ...]] = []
+    really = store.points_with
+
+    def counted(dimensions, most):
+        asked.append(tuple(dimensions))
+        return really(dimensions, most)
+
+    monkeypatch.setattr(occurrences, "RARE", 0)
+    monkeypatch.setattr(store, "points_with", counted)
+    phrases = ["cold water", "water cold", "warm water"]
+    assert all(
+        found.notes for found in Occurrences(store, store.manifest(), [], others=phrases).wanted()
+    )
+    assert len(asked) == len({*asked})
+
+
 class TestWhenNoMoreMayBeRead:
     def test_only_notes_are_found_that_hold_a_phrase_and_all_that_may_are_left_out(
         self, store, monkeypatch

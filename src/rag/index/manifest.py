@@ -375,8 +375,8 @@ class Manifest(Closing):
 
 
 class Frequencies:
-    """How many chunks of an index hold each dimension of the lexical space, and what that weighs.
-    `chunks` is how many have any.
+    """How many chunks of an index hold each dimension of the lexical space (`count`), and what that
+    weighs. `chunks` is how many have any.
 
         idf(t) = ln(1 + (N - n(t) + .5) / (n(t) + .5))
 
@@ -390,8 +390,8 @@ class Frequencies:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         self._mutex = threading.Lock()  # threads may share a connection, one after the other
-        self._count = lru_cache(_KEPT_COUNTS)(self._read_count)
-        self.chunks = self._count(CHUNKS)
+        self.count = lru_cache(_KEPT_COUNTS)(self._read_count)
+        self.chunks = self.count(CHUNKS)
 
     def _read_count(self, dimension: int) -> int:
         query = "SELECT count FROM counts WHERE dimension = ?"
@@ -401,11 +401,11 @@ class Frequencies:
 
     def holds(self, dimension: int) -> bool:
         """Return whether any chunk has a dimension."""
-        return self._count(dimension) > 0
+        return self.count(dimension) > 0
 
     def idf(self, dimension: int) -> float:
         """Return what it tells of a chunk that it has a dimension: more, the fewer have it."""
-        count = min(self._count(dimension) or 1, self.chunks)
+        count = min(self.count(dimension) or 1, self.chunks)
         return math.log1p((self.chunks - count + 0.5) / (count + 0.5))
 
     def weigh(self, query: SparseVector) -> SparseVector:
@@ -419,8 +419,8 @@ class Frequencies:
         with self._mutex, self._db:
             self._db.executemany(f"INSERT INTO counts VALUES (?, ?) {add}", sorted(changes.items()))
             self._db.execute("DELETE FROM counts WHERE count = 0")
-        self._count.cache_clear()
-        self.chunks = self._count(CHUNKS)
+        self.count.cache_clear()
+        self.chunks = self.count(CHUNKS)
 
 
 def dimension_counts(

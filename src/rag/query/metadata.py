@@ -182,11 +182,13 @@ def _fillings(slots: Sequence[Named], matches: Sequence[Named], resolver: Resolv
     filled = []
     for slot in slots:
         words = name_key(slot.words).strip(_MARKS)
-        for match in matches:
-            is_same = match.kind == slot.kind and name_key(match.words).strip(_MARKS) == words
-            if name := find[slot.kind](match.name, alike=False) if is_same else "":
-                filled.append(slot.model_copy(update={"name": name}))
-                break
+        names = (
+            find[slot.kind](match.name, alike=False)
+            for match in matches
+            if match.kind == slot.kind and name_key(match.words).strip(_MARKS) == words
+        )
+        if name := next(filter(None, names), ""):
+            filled.append(slot.model_copy(update={"name": name}))
     return filled
 
 

@@ -374,6 +374,7 @@ class Occurrences:
         unwanted_words = {stem(cleaned(word)) for word in words}
         self._words = sorted({d for word in unwanted_words for d in _of_word(word)})
         self._spent = 0  # entries of the index
+        self._lists: dict[_Either, dict[str, float] | None] = {}  # which those were
         self._passages: dict[str, _Passage] = {}  # by the ids of their chunks
 
     @property
@@ -401,37 +402,44 @@ class Occurrences:
 
     def _holding(self, phrases: Sequence[_Phrase], unwanted: bool) -> list[Found]:
         rare: list[dict[str, float] | None] = []  # the chunks that hold a part that is rare
+        count = self._store.frequencies().count
         for phrase in phrases:
-            of_parts = (self._store.points_with(part, RARE) for part in phrase.parts)
+            parts = (part for part in phrase.parts if max(map(count, part)) <= RARE)
+            of_parts = (self._store.points_with(part, RARE) for part in parts)
             rare.append(next((chunks for chunks in of_parts if chunks is not None), None))
         order = sorted(range(len(rare)), key=lambda at: (rare[at] is None, len(rare[at] or ())))
         chunks = [*rare]
         for at in order:
             chunks[at] = self._narrowed(phrases[at]) if rare[at] is None else rare[at]
         if not unwanted:
-            self._keep_common([of for of in chunks[: self._required] if of is not None])
+            chunks[: self._required] = self._of_common_notes(chunks[: self._required])
         holding = {at: self._find(phrases[at], chunks[at], unwanted) for at in order}
         return [holding[at] for at in range(len(phrases))]
 
-    def _keep_common(self, required: Sequence[dict[str, float]]) -> None:
-        """Of the chunks that may hold each required phrase keep those of notes that may hold all:
+    def _of_common_notes(
+        self, required: list[dict[str, float] | None]
+    ) -> list[dict[str, float] | None]:
+        """Return of the chunks that may hold each required phrase those of notes that may hold all:
         the others need not be read."""
-        if len(required) < 2 or not self._owners:
-            return
-        common = set.intersection(*(_notes_of(chunks, self._owners) for chunks in required))
-        for chunks in required:
-            for chunk in [*chunks]:
-                if self._owners.get(_key(chunk)) not in common:
-                    del chunks[chunk]
+        known = [chunks for chunks in required if chunks is not None]
+        if len(known) < 2 or not self._owners:
+            return required
+        common = set.intersection(*(_notes_of(chunks, self._owners) for chunks in known))
+        return [
+            chunks and {c: n for c, n in chunks.items() if self._owners.get(_key(c)) in common}
+            for chunks in required
+        ]
 
     def _read(self, dimensions: Sequence[int]) -> dict[str, float] | None:
         """Return the chunks that have one of some dimensions; `None` when they are more than a
         query may read."""
-        chunks_in_all = self._manifest.kept_totals()[1] if self._manifest else 0
-        room = max(ENTRIES, chunks_in_all // 2) - self._spent
-        chunks = self._store.points_with(dimensions, room) if room > 0 else None
-        self._spent += room if chunks is None else len(chunks)
-        return chunks
+        if (key := tuple(dimensions)) not in self._lists:
+            chunks_in_all = self._manifest.kept_totals()[1] if self._manifest else 0
+            room = max(ENTRIES, chunks_in_all // 2) - self._spent
+            chunks = self._store.points_with(dimensions, room) if room > 0 else None
+            self._spent += room if chunks is None else len(chunks)
+            self._lists[key] = chunks
+        return self._lists[key]
 
     def _narrowed(self, phrase: _Phrase) -> dict[str, float] | None:
         """Return the chunks that may hold a phrase of frequent parts; `None` of too many."""
