@@ -17,10 +17,10 @@ from rag.qa.answer import Answer
 from rag.qa.pipeline import GENERATOR, ask
 from rag.qa.sessions import Session, Turn, chat_history, new_session, open_memory, recall
 from rag.query.llm import TEXT, schema_of, texts_in
-from rag.query.models import ConversationTurn, QueryBundle
+from rag.query.models import ConversationTurn
 from rag.query.planner.words import may_ask_of_notes
 from rag.query.syntax import bounded
-from rag.query.transformers import ConversationRewriter, GeneratedText, rewriting_prompt
+from rag.query.transformers import rewriting_prompt
 from rag.search.results import QueryFilters, SearchResult
 from rag.support.pipeline_parts import component_of
 
@@ -59,7 +59,6 @@ class Conversation:
         self._told: set[str] = set()
         for turn in session.turns:
             recall(self.memory, turn)
-        self._rewriter = ConversationRewriter(self._rewrite)
 
     def ask(
         self, question: str, on_question: Callable[[str], Any] | None = None, **callbacks: Any
@@ -130,11 +129,17 @@ class Conversation:
         if not question.strip() or is_small_talk(question):
             return question
         question = bounded(question)
+        turns = self.session.turns
+        if not turns:
+            return question
         if follow_up := self._followed_up(question):
             return follow_up
-        history = chat_history(self.session.turns)
-        [query] = self._rewriter.transform(QueryBundle(query_str=question, chat_history=history))
-        return query.query_str
+        history, rewritten = [Exchange(turn.asked, turn.answer) for turn in turns], ""
+        if generator := component_of(self.pipeline, GENERATOR):
+            with suppress(Exception):  # whoever answers next says what is wrong
+                rewritten = _rewritten(generator, question, chat_history(turns))
+        is_usable = is_accepted(rewritten, question, history)
+        return rewritten if is_usable else expanded(question, history)
 
     def _followed_up(self, question: str) -> str:
         """Return a question that goes on from one about the notes themselves; empty if it does
@@ -151,16 +156,6 @@ class Conversation:
             if not (goes_on or is_small_talk(turn.question)):
                 break
         return ""
-
-    def _rewrite(self, question: str, turns: list[ConversationTurn]) -> GeneratedText:
-        history = [Exchange(turn.asked, turn.answer) for turn in self.session.turns]
-        rewritten = ""
-        if generator := component_of(self.pipeline, GENERATOR):
-            with suppress(Exception):  # whoever answers next says what is wrong
-                rewritten = _rewritten(generator, question, turns)
-        if is_accepted(rewritten, question, history):
-            return GeneratedText(rewritten)
-        return GeneratedText(expanded(question, history), "no model rewrote the question")
 
 
 def _rewritten(generator: Any, question: str, turns: list[ConversationTurn]) -> str:
