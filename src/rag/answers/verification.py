@@ -46,6 +46,7 @@ from rag.answers.prompt_injection import TEMPLATE_TOKEN
 from rag.answers.quantities import read_quantities
 from rag.text.messages import without_controls
 from rag.text.tokenizer import has_words
+from rag.vault.markdown import FENCE_MARK
 from rag.vault.sentences import goes_on, is_undecided
 
 _MIN_WORDS, _MIN_CHARACTERS = 4, 8  # of a quotation; the latter of scripts without spaces
@@ -61,7 +62,6 @@ _AROUND = "<>.,;:!?)*_'\"|"  # an address in a sentence
 
 SENTENCE, QUOTE, ROW = "sentence", "quote", "row"
 HEADING, FENCE, BLANK = "heading", "fence", "blank"
-_FENCE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?=[^`]*$)|~{3,})")
 _WHOLE_LINE = re.compile(r"\s*(?:[>|#`~]|$)")
 _STOP = re.compile(r"[。．！？]+[」』）】”’\"]*|[.!?…]+[\"”’)*_]*")
 # Citations, and what this module makes of them where they are doubtful, or lack.
@@ -130,13 +130,13 @@ class UnitSplitter:
         begins, self._begins = self._begins, True
         if self._fence:
             self._fence.append(line)
-            closing = _FENCE.match(line)
+            closing = FENCE_MARK.match(line)
             if closing and closing[1].startswith(self._mark) and line.strip() == closing[1]:
                 whole, self._fence = "".join(self._fence), []
                 return [Unit(FENCE, whole)]
             return []
         if begins:
-            if opening := _FENCE.match(line):
+            if opening := FENCE_MARK.match(line):
                 self._fence, self._mark = [line], opening[1]
                 return []
             if not line.strip():

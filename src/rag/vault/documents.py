@@ -373,18 +373,6 @@ def _joined(text: str, more: str) -> str:
 # -- Office --------------------------------------------------------------------------------
 
 
-def _archive(stream: IO[bytes]) -> zipfile.ZipFile:
-    """Open an archive that is not much larger than it seems.
-
-    :raises UnreadableError: for one that is.
-    """
-    archive = zipfile.ZipFile(stream)
-    sizes = [one.file_size for one in archive.infolist()]
-    if sum(sizes) > _MOST_UNPACKED or max(sizes, default=0) > _LARGEST_PART or len(sizes) > 20_000:
-        raise UnreadableError("it is too large when it is unpacked", TOO_LARGE)
-    return archive
-
-
 def _xml(archive: zipfile.ZipFile, name: str) -> Element:
     """Return the root of a part of an archive.
 
@@ -399,8 +387,14 @@ def _xml(archive: zipfile.ZipFile, name: str) -> Element:
 
 
 def _office(stream: IO[bytes], document: Document) -> zipfile.ZipFile:
-    """Open a file of Office, and keep what it says of itself."""
-    archive = _archive(stream)
+    """Open a file of Office, and keep what it says of itself.
+
+    :raises UnreadableError: for one that is much larger than it seems.
+    """
+    archive = zipfile.ZipFile(stream)
+    sizes = [one.file_size for one in archive.infolist()]
+    if sum(sizes) > _MOST_UNPACKED or max(sizes, default=0) > _LARGEST_PART or len(sizes) > 20_000:
+        raise UnreadableError("it is too large when it is unpacked", TOO_LARGE)
     if "docProps/core.xml" in archive.namelist():
         facts = {one.tag.rpartition("}")[2]: one.text for one in _xml(archive, "docProps/core.xml")}
         _set(

@@ -81,7 +81,7 @@ PAGE_LEVEL = 7  # of the heading that a page begins with, below all others
 # A quote mark at the head of a line, any depth: callouts and quotes may hold fences.
 _QUOTE = re.compile(r"[ ]{0,3}(?:>[ ]?)+")
 # A fence may be indented or follow a list mark, since lists hold fences too.
-_FENCE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?=[^`]*$)|~{3,})")
+FENCE_MARK = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?=[^`]*$)|~{3,})")
 _ATX = re.compile(r"[ ]{0,3}(#{1,6})(?:[ \t\u3000]+(.*))?$")
 _SETEXT = re.compile(r"[ ]{0,3}(=+|-+)[ \t]*$")
 _NOT_A_PARAGRAPH = re.compile(r"[ ]{0,3}(?:[-*+>|#]|\d+[.)])|[ ]{4}|\t")
@@ -300,7 +300,7 @@ def _closed_fences(lines: list[str], first: int) -> dict[int, int]:
         if "```" not in line and "~~~" not in line:
             continue
         bare = _unquote(line) if opened < 0 or quoted else line
-        fence = _FENCE.match(bare)
+        fence = FENCE_MARK.match(bare)
         if not fence:
             continue
         if opened < 0:
