@@ -145,12 +145,14 @@ def page_starts(lines: Sequence[str]) -> list[int]:
 
 
 def without_comments(lines: list[str], kinds: list[Kind], first: int = 0) -> list[str]:
-    """Return lines without `%%…%%` and `<!--…-->`, which may go over line ends; fences, and what is
-    before the `first` line, are empty.
+    """Return lines without `%%…%%` and `<!--…-->`, which may go over line ends; what becomes of
+    fences, and of what is before the `first` line, is not said.
 
     One that is never closed is no comment, and neither is one inside a code span. A mark inside a
     fence is code and closes nothing.
     """
+    if not any("%%" in line or "<!--" in line for line in lines):
+        return lines
     outside = ["" if kind == Kind.CODE else line for line, kind in zip(lines, kinds, strict=True)]
     text = "\n".join([*[""] * first, *outside[first:]])
     kept: list[str] = []
