@@ -289,8 +289,7 @@ def words_of(text: str) -> tuple[Word, ...]:
         for wide in _WIDE_WORD.findall(run):
             if wide in _WIDE_SMALL:
                 continue
-            pairs = {wide[at : at + 2] for at in range(len(wide) - 1)} or {wide}
-            words[frozenset(pairs)] = None
+            words[frozenset(_pairs(wide))] = None
     return tuple(words)
 
 
