@@ -72,12 +72,9 @@ def test_an_address_may_have_the_version_or_not(url, base, root):
 @given(st.lists(st.text(min_size=1, max_size=60), max_size=40), st.integers(1, 80))
 def test_batches_hold_each_text_once_and_no_more_tokens_than_they_may(texts, most):
     batches = [*pack(texts, most)]
-    assert [text for batch in batches for text in batch.texts] == texts
-    assert [at for batch in batches for at in batch.positions] == [*range(len(texts))]
-    sizes = [sum(map(count_tokens, batch.texts)) for batch in batches]
-    assert all(
-        size <= most or len(batch.texts) == 1 for size, batch in zip(sizes, batches, strict=True)
-    )
+    assert [pair for batch in batches for pair in batch.items()] == [*enumerate(texts)]
+    sizes = [sum(map(count_tokens, batch.values())) for batch in batches]
+    assert all(size <= most or len(batch) == 1 for size, batch in zip(sizes, batches, strict=True))
 
 
 # -- odd answers -----------------------------------------------------------------------

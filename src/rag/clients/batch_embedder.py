@@ -16,7 +16,7 @@ from itertools import chain, islice
 from math import hypot, isfinite
 from operator import mul
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from rag.clients.http_client import (
     FAILURES,
@@ -43,25 +43,20 @@ _LONGEST_WAIT_OF_QUERY = 2.0  # of what a server asks for
 _SPACE = re.compile(r"\s+|[。、！？]")
 
 
-class Batch(NamedTuple):
-    """Texts that go into one request, and their positions among all."""
-
-    positions: list[int]
-    texts: list[str]
+Batch = dict[int, str]  # texts that go into one request, by their positions among all
 
 
 def pack(texts: Iterable[str], batch_tokens: int) -> Iterator[Batch]:
     """Yield the texts in their order, as many at once as `batch_tokens` hold, at least one."""
-    batch, size = Batch([], []), 0
+    batch, size = Batch(), 0
     for position, text in enumerate(texts):
         tokens = count_tokens(text)
-        if batch.texts and (size + tokens > batch_tokens or len(batch.texts) >= MAX_TEXTS):
+        if batch and (size + tokens > batch_tokens or len(batch) >= MAX_TEXTS):
             yield batch
-            batch, size = Batch([], []), 0
-        batch.positions.append(position)
-        batch.texts.append(text)
+            batch, size = Batch(), 0
+        batch[position] = text
         size += tokens
-    if batch.texts:
+    if batch:
         yield batch
 
 
@@ -253,7 +248,7 @@ def embed_in_batches(
     def work(embedder: BatchEmbedder) -> None:
         while (batch := to_do.get()) is not None:
             try:
-                outcomes = dict(zip(batch.positions, embedder.embed(batch.texts), strict=True))
+                outcomes = dict(zip(batch, embedder.embed([*batch.values()]), strict=True))
             except BaseException as error:
                 done.put((batch, error))
                 return
