@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from rag.clients.protocols import ModelInfo
 from rag.config import OllamaConfig
-from rag.text.scripts import has_other_letters, is_latin
+from rag.text.scripts import is_latin
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def reads_script(model: str, config: OllamaConfig, text: str, mostly: bool = Fal
     """
     if chosen_traits(model, config).multilingual:
         return True
-    return is_latin(text) if mostly else not has_other_letters(text)
+    return is_latin(text) if mostly else is_latin(text, 1.0)
 
 
 def full_name(model: str) -> str:

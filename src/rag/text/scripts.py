@@ -31,16 +31,11 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalpha, text))
 
 
-def has_other_letters(text: str) -> bool:
-    """Return whether any letter of a text is not Latin."""
+def is_latin(text: str, share: float = _MOSTLY) -> bool:
+    """Return whether at least such a share of a text's letters is Latin, four of five if no other
+    is named."""
     letters = _letters(text)
-    return len(_LATIN.findall(letters)) < len(letters)
-
-
-def is_latin(text: str) -> bool:
-    """Return whether at least four of five letters of a text are Latin."""
-    letters = _letters(text)
-    return len(_LATIN.findall(letters)) >= _MOSTLY * len(letters)
+    return len(_LATIN.findall(letters)) >= share * len(letters)
 
 
 def is_japanese(text: str) -> bool:
