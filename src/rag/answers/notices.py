@@ -116,8 +116,7 @@ _ENGLISH = {
     "unverified": "unverified: the prompt template shows no numbers by which {model} could name "
     "its sources",
     "no_reasoning": "{model} does not reason",
-    "injection": "a passage that instructs a model was left out of what {model} was shown",
-    "injections": "{count} passages that instruct a model were left out of what {model} was shown",
+    "injections": "{passages} with instructions to a model left out of what {model} was shown",
     "step_failed": "the step {step} of ask.steps failed and was left out: {why}",
     "few_notes": "{model} was shown {shown} of {count} notes: "
     "it reads {tokens:,} tokens (ollama.max_context)",

@@ -148,12 +148,13 @@ def save_runs(file: Path, runs: Sequence[Run]) -> None:
 
     :raises UsageError: when the file cannot be written.
     """
-    modes: dict[str, Any] = {run.mode: summaries(run.outcomes) for run in runs}
+    answered = ("ranked", "metrics", "latency_ms")
+    modes: dict[str, Any] = {}
     for run in runs:
-        modes[run.mode]["questions"] = questions = []
-        for row in run.outcomes:
-            answered = {"ranked": row.ranked, "metrics": row.metrics, "latency_ms": row.latency_ms}
-            questions.append(asdict(row.question) | answered)
+        rows = [
+            asdict(row.question) | {n: getattr(row, n) for n in answered} for row in run.outcomes
+        ]
+        modes[run.mode] = {**summaries(run.outcomes), "questions": rows}
     text = json.dumps({"schema": 1, "kind": "rag eval", "modes": modes}, ensure_ascii=False)
     try:
         file.write_text(text + "\n", "utf-8")

@@ -16,6 +16,7 @@ from rag.qa.answer import Answer, AnswerStream, Citation
 from rag.qa.extractive_answerer import OUTPUTS
 from rag.qa.prompt import Prompt
 from rag.qa.prompt_builder import Written
+from rag.text.messages import plural
 
 # What generators call an answer that lacks its end; each has its own names for a whole one.
 _CUT_SHORT = ("length", "max_tokens", "content_filter")
@@ -107,9 +108,7 @@ def _notices(response: Response, prompt: Written, built: Prompt) -> list[str]:
     if response.num_ctx and response.prompt_tokens == response.num_ctx:
         lines.append(("prompt_cut", {}))
     if built.planted:
-        lines.append(
-            ("injection" if built.planted == 1 else "injections", {"count": built.planted})
-        )
+        lines.append(("injections", {"passages": plural(built.planted, "passage")}))
     lines += [("step_failed", {"step": s, "why": why}) for s, why in built.report.skipped.items()]
     if shown < count:
         key = "few_notes" if response.num_ctx else "not_all_notes"
