@@ -79,6 +79,17 @@ class TestDocuments:
         assert rag("search", "beacon", "--type", "mp3").code == 2
 
 
+    def test_passages_of_a_related_one_say_their_page(self, rag, write_notes):
+        files = {
+            "plan.pdf": raw_pdf("Plan", ["Bread is baked.", "The beacon is lit at dusk."]),
+            "a.md": "The beacon is lit by a keeper at dusk.\n",
+        }
+        assert rag("index", "-q", write_notes("work", files)).code == 0
+        assert "work/plan.pdf, page 2\n" in rag("related", "a", "--min-score", "0").out
+        [note] = rag("related", "a", "--min-score", "0", "--json").json["results"]
+        assert note["passages"][0]["page"] == 2
+
+
 class TestObsidian:
     def test_what_it_excludes_is_taken_out_of_the_index(self, rag, folder):
         write(folder / ".obsidian" / "app.json", '{"userIgnoreFilters": ["Private/", 7]}')

@@ -31,6 +31,7 @@ from rag.index.searchable_text import lexical_parts
 from rag.search.components.note_ranker import first_chunks
 from rag.search.components.query_analyzer import understand
 from rag.search.filters import all_of, none_of, one_of
+from rag.support.json_reports import optional
 from rag.support.vector_digest import unit_vectors
 from rag.text.bm25 import subject_terms
 from rag.text.matches import find_matches, weigh_matches, weigh_terms
@@ -65,32 +66,38 @@ _LINKS_ONLY = re.compile(r"(?:[\s\d.,;·|*+>・、-]|!?\[\[[^\[\]]*\]\]|!?\[[^\[
 @dataclass(frozen=True)
 class Passage:
     """A sentence or two of a note that tell why it is related: `line` is the number in its file
-    where they begin."""
+    where they begin.
+
+    :param page: of a PDF, or slide, from 1.
+    """
 
     line: int
     text: str
     score: float
+    page: int = optional(0)
 
 
 class Sentence(NamedTuple):
-    """A sentence or two: the number in the file of the line where they begin, their text, and that
-    line."""
+    """A sentence or two: the number in the file of the line where they begin, their text, that
+    line, and the page of a PDF."""
 
     number: int
     text: str
     line: str
+    page: int
 
 
 def sentences_of(chunk: Document) -> list[Sentence]:
     """Return the sentences of a chunk, in order; of a chunk without any, its first line."""
     content, first = chunk.content or "", int(chunk.meta["line_start"])
     first -= int(chunk.meta.get("repeated") or 0)
-    lines = content.splitlines() or [""]
+    lines, page = content.splitlines() or [""], int(chunk.meta.get("page") or 0)
     if units := sentence_units(content):
-        return [Sentence(first + unit.line, unit.text, lines[unit.line]) for unit in units]
+        return [Sentence(first + unit.line, unit.text, lines[unit.line], page) for unit in units]
     if shown := readable_lines(content):
-        return [Sentence(first + shown[0].number, shown[0].text, lines[shown[0].number])]
-    return [Sentence(first, content.strip(), lines[0])]
+        number, text = shown[0].number, shown[0].text
+        return [Sentence(first + number, text, lines[number], page)]
+    return [Sentence(first, content.strip(), lines[0], page)]
 
 
 class RepeatedLines:
@@ -336,9 +343,8 @@ def word_passages(
     for sentence in chain.from_iterable(map(sentences_of, chunks)):
         if sentence.line not in repeated:
             held = weigh_matches(find_matches(sentence.text, words.text), weights)
-            passages.append(
-                Passage(sentence.number, sentence.text, round(sum(held.values()) / whole, 6))
-            )
+            score = round(sum(held.values()) / whole, 6)
+            passages.append(Passage(sentence.number, sentence.text, score, sentence.page))
     return sorted(passages, key=lambda passage: (-passage.score, passage.line))
 
 
@@ -671,8 +677,8 @@ class _Note:
         for chunk, at, score, _ in candidate.sentences:
             if chunk in documents:
                 sentences = sentences_of(documents[chunk])
-                number, text, _ = sentences[min(at, len(sentences) - 1)]
-                passages.append(Passage(number, text, round(score, 6)))
+                number, text, _, page = sentences[min(at, len(sentences) - 1)]
+                passages.append(Passage(number, text, round(score, 6), page))
         return sorted(passages, key=lambda passage: passage.text in self._own_sentences)
 
     @cached_property

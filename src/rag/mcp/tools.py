@@ -36,7 +36,7 @@ from rag.vault.markdown import PAGE_LEVEL, outline
 
 if TYPE_CHECKING:
     from rag.app.notes import NoteReport, Step
-    from rag.app.related import RelatedNote
+    from rag.app.related import Passage, RelatedNote
     from rag.app.search import SearchReport
     from rag.app.status import StatusReport
     from rag.app.workspace import Workspace
@@ -480,9 +480,14 @@ def _related(number: int, note: RelatedNote) -> str:
         f"{number}. {safe_name(note.title)}{_score(note.score)}",
         f"{safe_place(note.vault, note.path)}  {safe_name(note.link)}",
         brief(reason, _PASSAGE),
-        *(f"{passage.line}: {brief(clean(passage.text), _PASSAGE)}" for passage in note.passages),
+        *map(_passage, note.passages),
     ]
     return "\n   ".join(filter(None, lines))
+
+
+def _passage(passage: Passage) -> str:
+    where = f"page {passage.page}" if passage.page else passage.line
+    return f"{where}: {brief(clean(passage.text), _PASSAGE)}"
 
 
 def _link(step: Step) -> str:

@@ -153,6 +153,7 @@ def _print_related(report: RelatedReport) -> None:
     from rag.app.index_state import link_to
     from rag.cli.render.results import linked
     from rag.cli.render.terminal import make_console, print_styled
+    from rag.search.results import place_of
 
     console = make_console()
     for note in report.results:
@@ -160,8 +161,9 @@ def _print_related(report: RelatedReport) -> None:
         head = Text.assemble((f"{note.rank:>2}  ", "dim"), title, score, f"  {visible(note.link)}")
         print_styled(console, head)
         for passage in note.passages:
-            link = link_to(report.index.uri, Path(note.file), passage.line)
-            where = linked(f"{note.vault}/{note.path}:{passage.line}", link)
+            line, page = passage.line, passage.page
+            link = link_to(report.index.uri, Path(note.file), line, page=page)
+            where = linked(place_of(f"{note.vault}/{note.path}", line, page), link)
             print_styled(console, where, indent=4)
             print_styled(console, visible(brief(passage.text, _LONGEST)), indent=4)
         if reasons := "; ".join(_reasons(note)):
