@@ -73,11 +73,16 @@ class TestDocuments:
         assert lines[:2] == ["work/cut.pdf: damaged", "work/locked.pdf: encrypted"]
         assert "needs no password" in lines[2]
 
+    def test_files_are_counted_hidden_ones_too(self, rag, folder):
+        (folder / ".gitignore").touch()
+        out = rag("status").out
+        assert "indexed 2 of 5 files: 1 markdown, 1 pdf\n" in out
+        assert "not indexed, or by name alone: 1 damaged, 1 encrypted, 1 hidden (" in out
+
     def test_a_kind_is_chosen(self, rag, folder):
         [result] = rag("search", "beacon", "--type", "PDF", "--json").json["results"]
         assert result["path"] == "plan.pdf"
         assert rag("search", "beacon", "--type", "mp3").code == 2
-
 
     def test_passages_of_a_related_one_say_their_page(self, rag, write_notes):
         files = {

@@ -221,3 +221,8 @@ def test_every_text_of_the_page_is_in_both_languages():
     assert used - {"json", "name"} <= texts["en"].keys()
     left = {name for name in texts["en"] if not re.search(rf"\b{name}\b", code)}
     assert left == set()
+
+
+def test_the_foot_says_how_many_files_are_not_indexed_and_why(client):
+    foot = client.get("/page/status").text
+    assert "4 files not indexed" in foot and "2 no reader" in foot and "hidden" not in foot

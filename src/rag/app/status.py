@@ -25,7 +25,7 @@ from rag.support.disk_space import disk_usage
 from rag.support.file_kinds import READ
 from rag.support.json_reports import optional
 from rag.support.vector_digest import shortened
-from rag.vault.discovery import LINK, UNREADABLE, LeftOut, Scan
+from rag.vault.discovery import HIDDEN, LINK, UNREADABLE, LeftOut, Scan
 from rag.vault.documents import ENCRYPTED, OCR, PARTLY, SCAN, TOO_LARGE, WITH_TEXT
 from rag.vault.markdown import MARKDOWN
 
@@ -136,6 +136,15 @@ class StatusReport:
     skipped: list[SkippedFile] | None = optional(None)
     reader: str = optional("")
     watcher: WatcherStatus | None = optional(None)
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """Of how many files of all vaults no text is indexed, by reason, hidden ones aside."""
+        counts = Counter[str]()
+        for vault in self.vaults.values():
+            counts.update(vault.files.left_out if vault.files else {})
+        del counts[HIDDEN]
+        return dict(counts.most_common())
 
 
 def read_status(

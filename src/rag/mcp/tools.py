@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -30,7 +29,6 @@ from rag.search.matching_line import excerpt
 from rag.search.results import place_of
 from rag.text.messages import brief, fenced, plural, shortened, unused_code, without_controls
 from rag.text.tokenizer import name_key
-from rag.vault.discovery import HIDDEN
 from rag.vault.frontmatter import split_front_matter
 from rag.vault.markdown import PAGE_LEVEL, outline
 
@@ -573,17 +571,16 @@ def _state(report: StatusReport) -> ToolResult:
     if made and made.embedded:
         chunks = plural(made.readable, "chunk")
         meaning = f"embeddings of {made.embedded:,} of {chunks}, {made.space.model}"
-    vaults, left_out = list[str](), Counter[str]()
-    for key, vault in report.vaults.items():
-        vaults.append(f"vault {safe_name(key)}: {plural(vault.notes, 'note')}, {vault.path}")
-        left_out.update(vault.files.left_out if vault.files else {})
+    vaults = [
+        f"vault {safe_name(key)}: {plural(vault.notes, 'note')}, {vault.path}"
+        for key, vault in report.vaults.items()
+    ]
     vaults += [f"vault {safe_name(name)}: not indexed yet" for name in report.not_indexed]
     wrong = [
         f"  {safe_place(note.vault, note.path)}: {safe_name('; '.join(note.problems))}"
         for note in report.problems
     ]
-    del left_out[HIDDEN]
-    others = ", ".join(f"{count:,} {reason}" for reason, count in left_out.most_common())
+    others = ", ".join(f"{count:,} {reason}" for reason, count in report.left_out.items())
     data = joined(
         f"{plural(index.notes, 'note')} in {plural(index.chunks, 'chunk')}",
         f"indexed {index.indexed_at}, {age}",

@@ -13,7 +13,6 @@ from rag.cli.framework.options import Given, argument, flag, shared
 from rag.cli.render.console import plural, print_report, show, visible
 from rag.config import load_config
 from rag.text.messages import minute, time_left
-from rag.vault.discovery import HIDDEN
 
 if TYPE_CHECKING:
     from rag.app.status import StatusReport, VaultFiles
@@ -92,12 +91,12 @@ def _status_lines(report: StatusReport, config: RAGConfig) -> Iterator[str]:
 
 
 def _files(files: VaultFiles, ocr: bool) -> Iterator[str]:
-    others = {reason: count for reason, count in files.left_out.items() if reason != HIDDEN}
-    if others or {*files.indexed} - {"markdown"}:
+    if files.left_out or {*files.indexed} - {"markdown"}:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in files.indexed.items())
-        yield f"    indexed {kinds or 'nothing'}"
-    if others:
-        reasons = ", ".join(f"{count:,} {reason}" for reason, count in others.items())
+        share = f"{sum(files.indexed.values()):,} of {plural(files.total, 'file')}"
+        yield f"    indexed {share}{f': {kinds}' if kinds else ''}"
+    if files.left_out:
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in files.left_out.items())
         yield f"    not indexed, or by name alone: {reasons} (`rag status --skipped`)"
     if files.scans:
         from rag.support.installation import command_to_add
