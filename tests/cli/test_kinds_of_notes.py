@@ -84,6 +84,16 @@ class TestDocuments:
         assert result["path"] == "plan.pdf"
         assert rag("search", "beacon", "--type", "mp3").code == 2
 
+    def test_lines_around_a_match_say_their_own_page(self, rag, folder):
+        ran = rag("search", "ferry", "--context", "3", "--format", "lines")
+        places = [line.partition("plan.pdf")[2] for line in ran.out.splitlines()]
+        assert places[0] == "-1-The beacon is lit." and places[-1] == "-3-Bread is baked."
+        assert ":2:The ferry leaves." in places
+
+    def test_what_would_read_pictures_is_told(self, rag, folder):
+        (folder / "photo.PNG").touch()
+        assert rag("status", "--skipped").out.splitlines()[-1].startswith("scans and pictures: ")
+
     def test_passages_of_a_related_one_say_their_page(self, rag, write_notes):
         files = {
             "plan.pdf": raw_pdf("Plan", ["Bread is baked.", "The beacon is lit at dusk."]),

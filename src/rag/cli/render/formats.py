@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -139,13 +140,18 @@ def _text_of(result: SearchResult, report: SearchReport, full: bool) -> str:
 def _lines(report: SearchReport, _full: bool) -> Iterator[str]:
     from rag.app.notes.lines import line_text
     from rag.search.results import Excerpt
+    from rag.vault.markdown import page_starts
 
     for number, result in enumerate(result for result in report.results if not result.gone):
         file = result.file.replace("\n", visible("\n"))
         if result.context and number:
             yield "--\n"
         excerpt = result.context or Excerpt(result.line, [line_text(result)])
-        for line, text in enumerate(excerpt.lines, excerpt.line_start):
+        starts = page_starts(excerpt.lines)
+        before = bisect_right(starts, result.line - excerpt.line_start)
+        for at, text in enumerate(excerpt.lines):
+            line = excerpt.line_start + at
             mark = ":" if line == result.line else "-"
             # The lines of a PDF are our own: its reader, and `rag get`, go by pages.
-            yield f"{file}{mark}{result.page or line}{mark}{text}\n"
+            place = result.page + bisect_right(starts, at) - before if result.page else line
+            yield f"{file}{mark}{place}{mark}{text}\n"
