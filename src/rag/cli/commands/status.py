@@ -15,7 +15,7 @@ from rag.config import load_config
 from rag.text.messages import minute, time_left
 
 if TYPE_CHECKING:
-    from rag.app.status import StatusReport, VaultFiles
+    from rag.app.status import SkippedFile, StatusReport, VaultFiles
     from rag.app.watch_state import WatcherStatus
     from rag.config import RAGConfig
     from rag.index.embedding_space import Embedded
@@ -37,16 +37,13 @@ def status(
     rag status --problems --links
     rag status --skipped
     """
-    from rag.app.status import HINTS, read_status
+    from rag.app.status import read_status
 
     config = given.config
     report = read_status(config, links, problems, skipped)
     lines = [*_problems(report)] if problems else []
     if skipped:
-        lines += [f"{file.vault}/{file.path}: {file.reason}" for file in report.skipped or ()]
-        lines = lines or ["every file is indexed"]
-        reasons = {file.reason for file in report.skipped or ()}
-        lines += [hint for reason, hint in HINTS.items() if reason in reasons]
+        lines += [*_skipped(report.skipped or [], config)] or ["every file is indexed"]
     if links:
         from rag.cli.commands.notes import link_line
 
@@ -81,7 +78,7 @@ def _status_lines(report: StatusReport, config: RAGConfig) -> Iterator[str]:
         is_here = os.path.isdir(vault.path)  # noqa: PTH112 - `Path.is_dir` may raise
         away = "" if is_here else "  (the folder is not there)"
         yield f"  {name}  {plural(vault.notes, 'note')}  {vault.path}{away}"
-        yield from _files(vault.files, config.index.ocr) if vault.files else ()
+        yield from _files(vault.files, config) if vault.files else ()
         yield from (f"    {notice}" for notice in vault.notices if notice not in notices)
         notices |= {*vault.notices}
     yield from (f"  {name}  not indexed yet (`rag index`)" for name in report.not_indexed)
@@ -90,7 +87,7 @@ def _status_lines(report: StatusReport, config: RAGConfig) -> Iterator[str]:
         yield f"problems  {plural(len(report.problems), 'note')} (`rag status --problems`)"
 
 
-def _files(files: VaultFiles, ocr: bool) -> Iterator[str]:
+def _files(files: VaultFiles, config: RAGConfig) -> Iterator[str]:
     if files.left_out or {*files.indexed} - {"markdown"}:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in files.indexed.items())
         share = f"{sum(files.indexed.values()):,} of {plural(files.total, 'file')}"
@@ -99,14 +96,34 @@ def _files(files: VaultFiles, ocr: bool) -> Iterator[str]:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in files.left_out.items())
         yield f"    not indexed, or by name alone: {reasons} (`rag status --skipped`)"
     if files.scans:
-        from rag.support.installation import command_to_add
-        from rag.vault.ocr import has_ocr
-
-        how = "`rag index` reads them" if ocr else "index.ocr = true has them read"
-        how = how if has_ocr() else f"index.ocr = true, and `{command_to_add('ocr')}`"
+        how = _to_read_scans(config)
         waiting = f"{files.scans.waiting:,} wait for OCR ({how})" if files.scans.waiting else ""
         read = f"{files.scans.read:,} read by OCR" if files.scans.read else ""
         yield f"    scans {', '.join(filter(None, (waiting, read)))}"
+
+
+def _skipped(files: list[SkippedFile], config: RAGConfig) -> Iterator[str]:
+    from rag.app.status import HINTS
+    from rag.support.file_kinds import kind_by_name
+    from rag.vault.discovery import NO_READER
+    from rag.vault.documents import SCAN
+
+    yield from (f"{file.vault}/{file.path}: {file.reason}" for file in files)
+    reasons = {file.reason for file in files}
+    yield from (hint for reason, hint in HINTS.items() if reason in reasons)
+    kinds = {kind_by_name(file.path) for file in files if file.reason == NO_READER}
+    if SCAN in reasons or "image" in kinds:
+        yield f"scans and pictures: {_to_read_scans(config)}"
+
+
+def _to_read_scans(config: RAGConfig) -> str:
+    """Return what there is to do so that scans and pictures are read."""
+    from rag.support.installation import command_to_add
+    from rag.vault.ocr import has_ocr
+
+    if not has_ocr():
+        return f"index.ocr = true, and `{command_to_add('ocr')}`"
+    return "`rag index` reads them" if config.index.ocr else "index.ocr = true has them read"
 
 
 def _embedding(made: Embedded) -> Iterator[str]:
