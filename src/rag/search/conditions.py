@@ -313,6 +313,8 @@ def _holder(tokens: list[tuple[str, str]]) -> Callable[[_Passage], bool]:
     words, but any part of an unsegmented run at the ends."""
     words = [run or word for run, word in tokens]
     near = re.compile(r"[\W_]*".join(map(re.escape, words)))  # to cut all texts takes far longer
+    if len(tokens) == 1 and tokens[0][0]:
+        return lambda passage: any(map(near.search, passage.texts))
     head, tail = r"(?<!\S)" if tokens[0][1] else "", r"(?!\S)" if tokens[-1][1] else ""
     row = re.compile(head + re.escape(" ".join(words)) + tail)
     return lambda passage: bool(any(map(near.search, passage.texts)) and row.search(passage.rows))

@@ -332,7 +332,7 @@ class ToolBox:
                 result = within(seconds, partial(tool.invoke, **arguments))
             except TimeoutExpired:
                 call.failure, why = "timeout", f"it took longer than {seconds:g} s"
-            except Exception as error:  # of a plug-in, which may raise anything
+            except Exception as error:  # of somebody's tool, which may raise anything
                 cause = error.__cause__ or error
                 call.failure = type(cause).__name__
                 why = brief(f"it failed: {cause or call.failure}")
@@ -384,7 +384,7 @@ class QueryTransformer:
 
     :param config: the settings `[planner]`; its mode stands for `confidence_threshold` and
         `max_tool_iterations` below 0.
-    :param tools: beside `rapidfuzz_similarity` and those of plug-ins; `timeout`: seconds a reply.
+    :param tools: beside `rapidfuzz_similarity`; `timeout`: seconds a reply.
     :raises ValueError: for an unknown mode, and numbers out of range.
     """
 
