@@ -334,10 +334,11 @@ def _with_headings(lines: list[str], headings: Sequence[tuple[int, str]]) -> lis
 def _paragraphs(lines: list[str]) -> Iterator[str]:
     """Yield the lines of a page joined to paragraphs, an empty line behind each: a line goes on
     with the one before where that is about as wide as lines of this page are."""
-    widths = sorted(map(_width, filter(None, lines)))
-    usual = widths[len(widths) * 4 // 5] if widths else 0
+    widths = [*map(_width, lines)]
+    full = sorted(filter(None, widths))
+    usual = full[len(full) * 4 // 5] if full else 0
     text = ""
-    for line in lines:
+    for line, width in zip(lines, widths, strict=True):
         is_heading = line.startswith("#")
         if text and (is_heading or not line.strip() or _ITEM.match(line)):
             yield from (text, "")
@@ -346,7 +347,6 @@ def _paragraphs(lines: list[str]) -> Iterator[str]:
             yield from (line, "")
             continue
         text = _joined(text, line.strip())
-        width = _width(line)
         if text and (width < _FULL * usual or (width < 0.9 * usual and _ENDS.search(line))):
             yield from (text, "")
             text = ""
