@@ -221,7 +221,10 @@ class _Cutter:
     ) -> Iterator[_Part]:
         """Join neighbouring pieces while they fit into a chunk, between what is repeated around
         them; a fence or table that is too large is parted into chunks of its own."""
-        start = 0
+        start = cost = 0
+        # Each of the costs that make up `cost` was rounded; near the limit only measuring tells.
+        rounded = 0
+        around = self.measure(head + tail)
         previous: _Piece | None = None
         for piece in pieces:
             if piece.large:
@@ -231,13 +234,19 @@ class _Cutter:
                 yield from self._parts(text, piece)
                 continue
             if previous is None:
-                start = piece.start
-            elif self.measure(f"{head}{text[start : piece.end]}{tail}") > self.size:
+                start, cost, rounded = piece.start, around, 1
+            cost, rounded = cost + piece.cost, rounded + 1
+            if previous and cost + rounded / 2 > self.size:
+                cost, rounded = self.measure(f"{head}{text[start : piece.end]}{tail}"), 1
+            if previous and cost > self.size:
                 yield start, piece.start, "", ""
-                start, room = piece.start, min(self.overlap, self.size - piece.cost)
+                room = min(self.overlap, self.size - piece.cost)
+                start, cost = piece.start, around + piece.cost
                 if not previous.atomic and room > 0:
                     left = self._overlap_start(text, previous, room)
-                    start = left if self.measure(text[left : piece.end]) <= self.size else start
+                    with_overlap = self.measure(text[left : piece.end])
+                    if with_overlap <= self.size:
+                        start, cost = left, with_overlap
             previous = piece
         if previous:
             yield start, previous.end, "", ""
