@@ -98,7 +98,7 @@ def opened(what):
 files = opened("fd")
 from rag.daemon.server import preload
 preload()
-assert opened("fd") == files and opened("task") == 1
+assert opened("fd") <= files + 1 and opened("task") == 1  # the reader maps the model's file
 assert "readline" not in sys.modules  # it looks at TERM and INPUTRC when it is imported
 before = set(sys.modules)
 from rag.cli.app import run

