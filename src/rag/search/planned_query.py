@@ -47,8 +47,8 @@ class PlannerModels(LiveAsker):
         """Return whether there is a model for a stage."""
         if not self._until:
             planner, seconds = self._config.planner, self._config.ollama.transform_timeout
+            chat = chat_provider(self._config)
             with suppress(RAGError):
-                chat = chat_provider(self._config)
                 chat.check_listening()
                 names: dict[Stage, str] = {
                     "route": planner.router_model or chat.model,
