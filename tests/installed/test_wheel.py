@@ -21,7 +21,8 @@ from mcp_client import modern
 WHEEL = os.environ.get("RAG_TEST_WHEEL", "")
 if not WHEEL:
     pytest.skip("RAG_TEST_WHEEL names no wheel: make try-wheel", allow_module_level=True)
-MOST_OF_A_WHEEL, MOST_INSTALLED = 3e6, 480e6  # bytes
+# Bytes; of the wheel the reader takes 7 MB, and may take 12.
+MOST_OF_A_WHEEL, MOST_INSTALLED = 15e6, 480e6
 OF_THE_ENVIRONMENT = {"pip", "setuptools", "pkg_resources"}  # there before anything is installed
 NOTES = {
     "Sourdough.md": "---\ntags: [bread]\n---\nFold the dough 4 times.\n\nBake it at 240 degrees.\n",
