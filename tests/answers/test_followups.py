@@ -39,10 +39,11 @@ def test_conditions_and_subject_of_the_question_must_stay():
     good = "How long do we keep restores of databases tag:ops?"
     assert is_accepted(good, asked, HISTORY)
     # With nearly all of its words, and yet without its condition.
-    asked = "and restores of large databases in Osaka tag:ops?"
     rewritten = "How long do we keep restores of large databases in Osaka{}?"
-    assert not is_accepted(rewritten.format(""), asked, HISTORY)
-    assert is_accepted(rewritten.format(" tag:ops"), asked, HISTORY)
+    for condition in ("tag:ops", "vault:work", "path:runbooks", "title:restore"):
+        asked = f"and restores of large databases in Osaka {condition}?"
+        assert not is_accepted(rewritten.format(""), asked, HISTORY), condition
+        assert is_accepted(rewritten.format(f" {condition}"), asked, HISTORY), condition
 
 
 @rows(
