@@ -57,9 +57,8 @@ class SegmentWriter(Closing):
 
         :raises IndexingError: when the disk has no room, or the process that writes has ended.
         """
-        from rag.text.bm25_documents import (
-            encode_documents,
-        )  # numpy, which the process does without
+        # Here, for it loads numpy, which the process that writes does without.
+        from rag.text.bm25_documents import encode_documents
 
         encoded = encode_documents(
             [indexed_text(c.meta, c.text) for c in chunks], [beside(c.meta, c.text) for c in chunks]

@@ -368,10 +368,10 @@ def read(question: str, texts: Sequence[TextToRead]) -> Sequence[Reading]:
     """Return what the reader says of texts; nothing where there is none, or it fails."""
     if not (has_reader() and texts):
         return []
-    process = _reading_process()
     try:
         if load_reader.cache_info().currsize:  # by the warm process, for the commands it runs
             return _read(READER, 1, question, texts)
+        process = _reading_process()
         readings: list[Reading] = process.call(_read, READER, process.threads, question, texts)
     except Exception:  # the reader is a help
         return []
