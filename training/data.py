@@ -36,7 +36,8 @@ def paragraphs(path: Path) -> Iterator[Row]:
         for number, article in enumerate(json.loads(file.read_text("utf-8-sig"))["data"]):
             title = article.get("title", "").replace("_", " ")
             for paragraph in article["paragraphs"]:
-                questions, context = {}, paragraph["context"]
+                # JSQuAD sets titles before its paragraphs: leave them out, and no letter moved.
+                questions, context = {}, paragraph["context"].replace(" [SEP] ", ":      ")
                 for asked in paragraph["qas"]:
                     answers = [] if asked.get("is_impossible") else asked["answers"]
                     places = [(answer["answer_start"], answer["text"]) for answer in answers]
