@@ -100,7 +100,7 @@ def test_what_is_near_has_its_words_counted_though_others_have_more_of_them(
     with open_pipeline(create_search_pipeline, settings) as pipeline:
         monkeypatch.setattr(Query, "chunk_limit", 2)
         outputs = pipeline.run({"query_analyzer": {"text": query, "mode": "hybrid"}})
-        retrieval = outputs["loader"]["retrieval"]
+        retrieval = outputs["reranker"]["retrieval"]
         every = open_store(pipeline).find_candidates(retrieval.query.lexical)
     by_words = {candidate.id: candidate.score for candidate in every}
     assert len(retrieval.candidates) > 2

@@ -42,7 +42,7 @@ class SearchRequest:
     plan: bool | None = None
     chunks: bool = False
     explain: bool = False
-    rerank: bool = False
+    rerank: bool | None = None
     min_score: float = 0.0
     context: int | None = None
     order: str = ""

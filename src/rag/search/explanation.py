@@ -80,7 +80,7 @@ def _split(part: Candidate, by_words: Scores, by_meaning: Scores) -> dict[str, f
 
 
 # Fields of explanations beside the lexical ones, EXACT and PAIRS.
-MEANING, VARIANTS = "meaning", "variants"
+MEANING, VARIANTS, READING = "meaning", "variants", "reading"
 
 
 def explain(
@@ -131,6 +131,7 @@ def explain(
                 fields[term.field] += part.weight * term.score
             fields[MEANING] += part.weight * part.meaning
             fields[VARIANTS] += part.weight * sum(variants.values())
+        fields[READING] = hit.reading
         fields = {name: score for name, score in fields.items() if score}
         return Explanation(hit.score, hit.bonus, fields, scores, hit.kept)
 

@@ -51,6 +51,7 @@ class RankingWeights:
     # What of that a chunk without an embedding is taken to have: one that shares no word with the
     # query, and how much more one that scores as a text with all of them.
     expected: tuple[float, float] = (1.6, 1.2)
+    reading: float = 0.08  # for a log odd of an answer, as a share of a full text's score
     unsaid: float = 10.0  # times more of `meaning` where no text holds a word of the query
     variants: float = 0.5  # all variants together, against the query itself
     kept: int = 10  # results among which the best of the query itself stays
@@ -219,13 +220,14 @@ class Query(NotCopied):
 
 
 class Hit(NamedTuple):
-    """A ranked note (or chunk), with score = bonus + Σ weight · score of the parts."""
+    """A ranked note (or chunk), with score = bonus + reading + Σ weight · score of the parts."""
 
     id: str  # of the document to show
     note: str
     score: float
     parts: tuple[Candidate, ...] = ()
     bonus: float = 0.0
+    reading: float = 0.0  # for answering the query, where a reader read it
     kept: bool = False  # the best of the query itself, where variants were searched for too
     document: Document | None = None  # once loaded
     duplicates: tuple[Document, ...] = ()  # those that say nearly the same

@@ -118,7 +118,7 @@ def weigh(
     evidence = []
     for hit, score in zip(hits, every, strict=False):
         meaning = sum(part.weight * part.meaning for part in hit.parts)
-        words = max(0.0, hit.score - hit.bonus - meaning)
+        words = max(0.0, hit.score - hit.bonus - hit.reading - meaning)
         covered = min(words / full, _MOST_COVERED) if by_words and full else None
         near = None if excess is None else excess.get(hit.id)
         margin = score - (second if score == first else first)

@@ -15,6 +15,7 @@ from rag.exceptions import ConfigError, ConnectionError, IndexUnavailableError, 
 from rag.query.planner.words import may_filter
 from rag.query.syntax import MAX_LENGTH, condition_spans
 from rag.search.components.note_ranker import ChunkRetriever, NoteLoader
+from rag.search.components.passage_reader import PassageReader
 from rag.search.components.query_analyzer import QueryAnalyzer, check_top_k, readable
 from rag.search.components.query_embedder import QueryEmbedder
 from rag.search.filters import check_order, ordered_results
@@ -43,7 +44,7 @@ ANALYZER, LOADER, RERANKER = "query_analyzer", "loader", "reranker"
 def create_search_pipeline(
     store: BaseDocumentStore,
     config: RAGConfig | OllamaConfig | None = None,
-    rerank: bool = False,
+    rerank: bool | None = None,
     transforms: list[str] | None = None,
 ) -> Pipeline:
     """Make the search pipeline, through which one `Query` goes, and then one `Retrieval`:
@@ -55,6 +56,8 @@ def create_search_pipeline(
     allowed_modules=["rag"])`, and searches with `run({"query_analyzer": {"text": "…"}})`.
 
     :param config: without it the settings in force; of an `OllamaConfig` alone, the others are.
+    :param rerank: let the configured model order the best results again; without it the reader
+        among the built-in models looks at those of a question, and with False nobody.
     :param transforms: names of `rag.query.registry`; without it `search.transforms`.
     :raises UsageError: for a store of another package, a transform that does not exist;
         `ConfigError`: for such a transform or classifier in the settings.
@@ -62,11 +65,14 @@ def create_search_pipeline(
     store, config = own_store(store), complete(config)
     analyzer = QueryAnalyzer(store, config.search.top_k, config.search.mode)
     pipeline = search_with(analyzer, config, transforms)
+    reranker: Any = PassageReader() if rerank is None else None
     if rerank:
-        from rag.search.components.llm_ranker import DEPTH, ModelReranker  # few searches are
+        from rag.search.components.llm_ranker import ModelReranker  # few searches are
 
-        analyzer.depth = DEPTH
-        pipeline.add_component(RERANKER, ModelReranker(config))
+        reranker = ModelReranker(config)
+    if reranker:
+        analyzer.depth = reranker.depth
+        pipeline.add_component(RERANKER, reranker)
         pipeline.connect(f"{LOADER}.retrieval", f"{RERANKER}.retrieval")
     return pipeline
 
@@ -417,11 +423,13 @@ def to_result(document: Document, hit: Hit, probability: float = 0.0) -> SearchR
     meta = document.meta
     meaning = sum(part.weight * part.meaning for part in hit.parts)
     gains = sum(part.weight * sum(part.gains) for part in hit.parts)
-    scores = {"lexical": max(0.0, hit.score - meaning - gains)}
+    scores = {"lexical": max(0.0, hit.score - hit.reading - meaning - gains)}
     if meaning:
         scores |= {"meaning": meaning, "cosine": hit.parts[0].cosine}
     if gains:
         scores["variants"] = gains
+    if hit.reading:
+        scores["reading"] = hit.reading
     if hit.rank:
         scores["retrieval_rank"] = hit.rank
     return SearchResult(

@@ -44,7 +44,12 @@ def search(
     ),
     chunks: bool = flag("--chunks", "List chunks instead of notes."),
     explain: bool = flag("--explain", "Show what each result's score is made of."),
-    rerank: bool = flag("--rerank", "Let a model order the best results again."),
+    rerank: bool | None = flag(
+        "--rerank/--no-rerank",
+        "Let a model order the best results again; or do not even let the reader look at them,"
+        " as it does where a question is searched by meaning.",
+        None,
+    ),
     min_score: float | None = value(
         "--min-score", "X", "Leave out what scores less.", min=0, max=1
     ),

@@ -39,6 +39,8 @@ class ModelReranker(SearchComponent):
     the chat model. Every result stays: those it does not name follow in the order they had.
     """
 
+    depth = DEPTH
+
     def __init__(self, config: ModelsConfig | OllamaConfig | None = None) -> None:
         self.config = models_config(config)
         self.chat = chat_provider(self.config)

@@ -1,0 +1,100 @@
+"""Reading the best results of a question: those that answer it come first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import Any
+
+from haystack import component
+from haystack.dataclasses import Document
+
+from rag.clients.protocols import TextToRead
+from rag.search.components import SearchComponent
+from rag.search.query import WEIGHTS, Hit, Query, Retrieval
+from rag.text.token_estimate import count_tokens
+from rag.text.tokenizer import JAPANESE_QUESTION
+
+DEPTH = 8  # results that are read
+_TOKENS = 190  # of a text; a longer one is read in parts
+_MOST_TOKENS = 1600  # of all texts of a question
+_LEAD = 80  # characters of title and heading before a text
+_CLEAR = 4.0  # log odds of an answer beyond which all is the same
+_ASKS = re.compile(
+    r"[?？]\s*$|か\s*$"
+    r"|^(?:who|whose|whom|what|when|where|why|how|which|is|are|was|were|do|does|did|can|could|should"
+    r"|will|would|has|have)\b",
+    re.IGNORECASE,
+)
+
+
+@component
+@dataclass(eq=False)
+class PassageReader(SearchComponent):
+    """Let the reader among the built-in models read the best results of a question, where meaning
+    counts: one that answers gains a little. Nothing changes where there is no reader, and whoever
+    is too far behind to gain the first place is not read.
+    """
+
+    depth: int = DEPTH
+
+    @component.output_types(documents=list[Document], retrieval=Retrieval)
+    def run(self, retrieval: Retrieval) -> dict[str, Any]:
+        """Return the best of what was given, as many as the query asks for; the others are
+        `beyond` them."""
+        query, hits = retrieval.query, [*retrieval.hits]
+        if query.embedding is not None and is_question(query.meant):
+            places = _contenders(query, hits[: self.depth])
+            ranked = sorted(_read(query, [hits[at] for at in places]), key=lambda hit: -hit.score)
+            for at, hit in zip(places, ranked, strict=True):
+                hits[at] = hit
+        beyond = [*hits[query.top_k :], *retrieval.beyond]
+        retrieval = replace(retrieval, hits=hits[: query.top_k], beyond=beyond)
+        return {"documents": retrieval.documents, "retrieval": retrieval}
+
+
+def is_question(text: str) -> bool:
+    """Return whether a query asks something, rather than names it."""
+    return bool(_ASKS.search(text) or JAPANESE_QUESTION.search(text))
+
+
+def _worth(query: Query) -> float:
+    """Return what a log odd of the reader adds to a score."""
+    return WEIGHTS.reading * (query.full or query.weight)
+
+
+def _contenders(query: Query, hits: Sequence[Hit]) -> list[int]:
+    """Return the places of the hits that reading may put first; none where it can be but one."""
+    best = max((hit.score for hit in hits), default=0.0)
+    least = best - _worth(query) * _CLEAR
+    near = [at for at, hit in enumerate(hits) if hit.score >= least]
+    return near if len(near) > 1 else []
+
+
+def _read(query: Query, hits: Sequence[Hit]) -> list[Hit]:
+    """Return hits with what they gain by answering a question."""
+    from rag.clients.factory import read  # few searches do
+
+    texts: list[TextToRead] = []
+    owners, tokens = list[int](), 0
+    for at, hit in enumerate(hits):
+        assert hit.document
+        meta, text = hit.document.meta, hit.document.content or ""
+        size = max(1, count_tokens(text))
+        tokens += size
+        if tokens > _MOST_TOKENS:
+            break
+        lead = " · ".join([str(meta.get("title", "")), *(meta.get("heading") or [])[-1:]])[:_LEAD]
+        length = max(1, ceil(len(text) / ceil(size / _TOKENS)))
+        for begin in range(0, len(text), length):
+            texts.append((f"{lead}: {text[begin : begin + length]}", ()))
+            owners.append(at)
+    gains = [0.0] * len(hits)
+    for at, reading in zip(owners, read(query.meant, texts), strict=False):
+        gains[at] = max(gains[at], min(reading.answered, _CLEAR) * _worth(query))
+    return [
+        hit._replace(score=hit.score + gain, reading=gain)
+        for hit, gain in zip(hits, gains, strict=True)
+    ]
