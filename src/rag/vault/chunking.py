@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from rag.vault import limits
 from rag.vault.markdown import PAGE_LEVEL, Kind, closes_fence
 from rag.vault.note import Note
-from rag.vault.sentences import iter_sentence_spans, sentence_spans
+from rag.vault.sentences import sentence_spans
 
 Measure = Callable[[str], int]
 
@@ -195,7 +195,7 @@ class _Cutter:
             start = end
 
     def _sentences(self, text: str, start: int, end: int) -> Iterator[_Piece]:
-        for left, right in iter_sentence_spans(text[start:end]):
+        for left, right in sentence_spans(text[start:end]):
             if not self._sentences_left:  # then at spaces
                 yield from self._halves(text, start + left, end)
                 return
@@ -288,7 +288,7 @@ class _Cutter:
     def _overlap_start(self, text: str, piece: _Piece, room: int) -> int:
         """Return where the last sentences of `piece` that cost at most `room` begin."""
         overlap = piece.end
-        for start, _ in reversed(sentence_spans(text[piece.start : piece.end])):
+        for start, _ in reversed([*sentence_spans(text[piece.start : piece.end])]):
             if self.measure(text[piece.start + start : piece.end]) > room:
                 break
             overlap = piece.start + start

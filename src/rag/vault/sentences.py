@@ -188,16 +188,11 @@ def is_undecided(text: str, start: int, end: int) -> bool:
     return bool(_DAY.search(before) and re.fullmatch(r"\s*\S*", text[end:]))
 
 
-def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Return the (start, end) of every sentence; together they cover `text` without gaps.
+def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the (start, end) of every sentence; together they cover `text` without gaps.
 
     A line end ends a sentence too: a heading or a list item is one.
     """
-    return list(iter_sentence_spans(text))
-
-
-def iter_sentence_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Yield what `sentence_spans` returns."""
     last = len(text.rstrip())  # the last sentence takes up the white space behind it
     start = blank = 0  # from `start` to `blank` there is white space only
     for stop in _END.finditer(text):
