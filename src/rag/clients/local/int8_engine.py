@@ -129,10 +129,11 @@ class WeightsFile:
         if magic != b"E5S1" or sizes[:4] != _SIZES or block != _BLOCK:
             raise ValueError("another model")
         count, *self.special, size = self._take("i4iQ")
-        ends = self._take(f"{count + 1}I")
+        ends = np.array(self._take(f"{count + 1}I"))
         self.scores = self._take(f"{count}f")
-        [texts] = self._take(f"{size}s")
-        self.pieces = [texts[a:b].decode() for a, b in pairwise(ends)]
+        texts = np.frombuffer(self._take(f"{size}s")[0], np.uint8)
+        # No piece holds a zero: so they are cut in a quarter of the time.
+        self.pieces = np.insert(texts, ends[1:-1], 0).tobytes().decode().split("\0")
         characters, _ = self._take("iI")
         self.replaced: dict[int, str] = {}
         for _ in range(characters):
@@ -184,20 +185,23 @@ class WeightsFile:
 
         def add(name: str, matrix: Array, bias: Array) -> None:
             tensors[f"{name}.bias"] = np.ascontiguousarray(bias)
-            scale = np.maximum(np.abs(matrix).max(1), 1e-9) / 127
-            tensors[name] = np.ascontiguousarray(np.rint(matrix / scale[:, None]).astype(np.int8).T)
-            tensors[f"{name}.scale"] = scale.astype(np.float32)
+            scale = np.maximum(np.abs(matrix).max(1), np.float32(1e-9)) / np.float32(127)
+            tensors[f"{name}.scale"] = scale
+            matrix /= scale[:, None]
+            tensors[name] = _transposed(np.rint(matrix, out=matrix).astype(np.int8))
 
         for number in range(LAYERS):
             p, factors = f"l{number}", smooth[number].astype(np.float32)
             tensors |= {f"{p}.smooth.{at}": 1 / factors[at] for at in range(2)}
             for part in "qkv":
-                weights = self.matrix(f"{p}.{part}") * factors[0]
+                weights = self.matrix(f"{p}.{part}")
+                weights *= factors[0]
                 add(f"{p}.{part}", weights, self.numbers(f"{p}.{part}.b"))
             add(f"{p}.ao", self.matrix(f"{p}.ao"), self.numbers(f"{p}.ao.b"))
             few = outliers[number].astype(np.intp)
             most = np.setdiff1d(np.arange(FEED), few)
-            inner, outer = self.matrix(f"{p}.fi") * factors[1], self.matrix(f"{p}.fo", FEED)
+            inner, outer = self.matrix(f"{p}.fi"), self.matrix(f"{p}.fo", FEED)
+            inner *= factors[1]
             bias = self.numbers(f"{p}.fi.b")
             add(f"{p}.fi", inner[most], bias[most])
             add(f"{p}.few", inner[few], bias[few])
@@ -211,9 +215,24 @@ class WeightsFile:
 def _unpacked(blocks: Array) -> Array:
     """Return the numbers in blocks of 4 bits: of `(…, n, 18)` bytes `(…, 32 n)` in float32."""
     scales = blocks[..., :2].copy().view(np.float16).astype(np.float32)
-    halves = np.concatenate([blocks[..., 2:] & 15, blocks[..., 2:] >> 4], axis=-1)
-    numbers: Array = (halves.astype(np.float32) - 8) * scales
+    numbers: Array = np.multiply(halves(blocks[..., 2:]), scales, dtype=np.float32)
     return numbers.reshape(*blocks.shape[:-2], -1)
+
+
+def halves(pairs: Array) -> Array:
+    """Return the numbers of which two are in a byte, those of all low halves first: of `(…, n)`
+    bytes `(…, 2 n)`, from -8 to 7."""
+    numbers: Array = np.concatenate([pairs & 15, pairs >> 4], axis=-1).view(np.int8)
+    numbers -= 8
+    return numbers
+
+
+def _transposed(matrix: Array) -> Array:
+    """Return a copy whose rows are the columns, made in blocks that stay in the processor."""
+    copy = np.empty(matrix.shape[::-1], matrix.dtype)
+    for begin in range(0, len(matrix), _BLOCK):
+        copy[:, begin : begin + _BLOCK] = matrix[begin : begin + _BLOCK].T
+    return copy
 
 
 # -- tokens ---------------------------------------------------------------------------
@@ -244,11 +263,7 @@ class UnigramTokenizer:
         for number in special:
             self._numbers.pop(pieces[number], None)
         self._scores, self._replaced, self._unknown = scores, replaced, special[-1]
-        self._least = min(scores) - _UNKNOWN
-        self._longest: dict[str, int] = {}  # piece that a character begins
-        for piece in self._numbers:
-            if len(piece) > self._longest.get(piece[:1], 0):
-                self._longest[piece[:1]] = len(piece)
+        self._least, self._longest = min(scores) - _UNKNOWN, max(map(len, pieces))
         self._cut = lru_cache(_WORDS)(self._cut_word)
 
     def encode(self, text: str) -> tuple[list[int], list[int]]:
@@ -279,7 +294,7 @@ class UnigramTokenizer:
             score = best[begin]
             if score + self._least > best[begin + 1]:
                 best[begin + 1], back[begin + 1] = score + self._least, (begin, self._unknown)
-            for end in range(begin + 1, min(size, begin + longest.get(word[begin], 0)) + 1):
+            for end in range(begin + 1, min(size, begin + longest) + 1):
                 number = numbers.get(word[begin:end])
                 if number is not None and score + scores[number] > best[end]:
                     best[end], back[end] = score + scores[number], (begin, number)
