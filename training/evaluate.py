@@ -73,7 +73,7 @@ def reading(reader: Reader, question: str, text: str) -> tuple[float, str]:
 
 def main() -> None:
     path, data, *count = sys.argv[1:]
-    reader = Reader(model_file(), Path(path), 2)
+    reader = Reader(model_file(), Path(path))
     sets = defaultdict(list)
     for row in read(Path(data) / "dev.jsonl"):
         sets[row["set"]].append(row)

