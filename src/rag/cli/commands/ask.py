@@ -52,14 +52,16 @@ def ask(
     rag ask "How many notes are tagged runbook?"
     echo "What is a Pod?" | rag ask - --json
     """
-    from rag.app.ask import ask as answer_question
     from rag.app.requests import AskRequest
     from rag.app.workspace import Workspace
-    from rag.cli.render.answer import AnswerPrinter
 
     out, config = chosen_output(given), given.config
     request = opt.make_request(AskRequest, given, question=opt.read_query(words))
     with Workspace(config) as workspace:
+        workspace.begin_reading()
+        from rag.app.ask import ask as answer_question  # which takes as long as the reader
+        from rag.cli.render.answer import AnswerPrinter
+
         state, sources, plan = workspace.state, not given.no_sources, bool(given.plan)
         printer = AnswerPrinter(state, out, request.question, sources=sources)
         listeners = printer.listeners(streams=not no_stream, think=given.think, plan=plan)
