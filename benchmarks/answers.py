@@ -1,6 +1,6 @@
 """How well `rag ask` answers without a model, on questions with the lines that answer them.
 
-    python benchmarks/answers.py [--set front-matter] [--meaning FOLDER]
+    python benchmarks/answers.py [--set second-answers] [--meaning FOLDER]
 
 The questions are those of questions/answers.jsonl, or of another set in that folder;
 benchmarks/questions/README.md says how they were made. Each vault is indexed by itself and asked as
@@ -36,6 +36,7 @@ SHARED_VAULTS = Path(__file__).resolve().parents[2] / "shared" / "data" / "vault
 VAULTS = ("obsidian-help-en", "obsidian-help-ja", "wharf-notes", "kissa-notes")
 HALVES = ("tune", "report")
 BINS = 10
+SETS = "answers (default), second-answers or front-matter"
 COLUMNS = ("first", "in 3", "answered", "refused", "ece")
 
 
@@ -108,7 +109,7 @@ class Asked:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--set", default="answers", help="answers (default) or front-matter")
+    parser.add_argument("--set", default="answers", help=SETS)
     parser.add_argument("--meaning", type=Path, metavar="FOLDER", help="embed; keeps vectors there")
     arguments = parser.parse_args()
     asked: list[Asked] = []

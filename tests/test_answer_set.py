@@ -25,8 +25,9 @@ from answers import (
 )
 
 SET = read_set()
+SECOND_SET = read_set(QUESTIONS / "second-answers.jsonl")
 FRONT_MATTER = QUESTIONS / "front-matter.jsonl"
-ANSWERABLE = [question for question in SET if question.answers]
+ANSWERABLE = [question for question in [*SET, *SECOND_SET] if question.answers]
 
 
 @pytest.fixture(
