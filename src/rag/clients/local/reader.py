@@ -93,6 +93,7 @@ class Reader:
         self._file = ReaderFile(model, differences)
         self._engine = Int8Engine(self._file, 1, FOLDER, self._file.engine_tensors())
         self._head = self._file.head
+        self._encode = self._file.tokenizer.encode  # made now: a forked process has it
 
     def read(self, question: str, texts: Sequence[TextToRead]) -> list[Reading]:
         """Return what each text says of a question.
@@ -105,7 +106,7 @@ class Reader:
 
     def _read(self, asked: Sequence[int], read: TextToRead) -> Reading:
         text, ranges = read
-        tokens, offsets = self._file.tokenizer.encode(cleaned(text))
+        tokens, offsets = self._encode(cleaned(text))
         room = LIMIT - len(asked) - 1
         # The engine adds the first and the last.
         [[hidden], *_] = self._engine.run([[*asked[1:], *tokens[:room]]])
