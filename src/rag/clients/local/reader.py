@@ -42,6 +42,8 @@ class ReaderFile(WeightsFile):
     def __init__(self, model: Path, differences: Path) -> None:
         with np.load(differences) as kept:
             self._changes = {name: kept[name] for name in kept.files}
+        # Of starts, of ends, and of whether there is an answer.
+        self.head = self._changes["head"].astype(np.float32)
         super().__init__(model)
 
     def matrix(self, name: str, columns: int = 384) -> Array:
@@ -60,15 +62,11 @@ class ReaderFile(WeightsFile):
             numbers = self._changes[name] if name in self._changes else super().numbers(name)
         return numbers.astype(np.float32)
 
-    @property
-    def head(self) -> Array:
-        """Of starts, of ends, and of whether there is an answer; see the class."""
-        head: Array = self._changes["head"].astype(np.float32)
-        return head
-
     def engine_tensors(self) -> dict[str, Array]:
-        """Return what `Int8Engine` runs."""
-        return self.tensors(self._changes["smooth"], self._changes["outliers"])
+        """Return what `Int8Engine` runs, once: the differences need not stay in memory."""
+        tensors = self.tensors(self._changes["smooth"], self._changes["outliers"])
+        self._changes.clear()
+        return tensors
 
 
 def question_tokens(file: WeightsFile, question: str) -> list[int]:
