@@ -18,20 +18,17 @@ MATRICES = ("q", "k", "v", "ao", "fi", "fo")
 _OTHER = ("emb", "hea")  # how names begin of what is in no layer
 
 
-def base_weights(file: WeightsFile, seed: int = 0) -> Tree:
+def base_weights(file: WeightsFile) -> Tree:
     """Return what is trained, by name: of the layers stacked, `(12, outputs, inputs)`, as the
     embedding model has them; and the heads, `(385, 3)`, small and random, the last row the bias."""
     tree = {f"emb.ln.{end}": file.numbers(f"emb.ln.{end}") for end in "wb"}
     for part in MATRICES:
         columns = FEED if part == "fo" else DIMENSION
-        names = [f"l{number}.{part}" for number in range(LAYERS)]
-        tree[f"{part}.w"] = np.stack([file.matrix(name, columns) for name in names])
-        tree[f"{part}.b"] = np.stack([file.numbers(f"{name}.b") for name in names])
-    for norm in ("aln", "oln"):
-        for end in "wb":
-            rows = [file.numbers(f"l{number}.{norm}.{end}") for number in range(LAYERS)]
-            tree[f"{norm}.{end}"] = np.stack(rows)
-    head = np.random.default_rng(seed).normal(0, 0.02, (DIMENSION, 3))
+        layers = [file.matrix(f"l{layer}.{part}", columns) for layer in range(LAYERS)]
+        tree[f"{part}.w"] = np.stack(layers)
+    for name in (*(f"{part}.b" for part in MATRICES), "aln.w", "aln.b", "oln.w", "oln.b"):
+        tree[name] = np.stack([file.numbers(f"l{layer}.{name}") for layer in range(LAYERS)])
+    head = np.random.default_rng(0).normal(0, 0.02, (DIMENSION, 3))
     tree["head"] = np.vstack([head, np.zeros(3)])
     return {name: torch.tensor(value, dtype=torch.float32) for name, value in tree.items()}
 

