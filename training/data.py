@@ -39,10 +39,9 @@ def paragraphs(path: Path) -> Iterator[Row]:
                 # JSQuAD sets titles before its paragraphs: leave them out, and no letter moved.
                 questions, context = {}, paragraph["context"].replace(" [SEP] ", ":      ")
                 for asked in paragraph["qas"]:
-                    answers = [] if asked.get("is_impossible") else asked["answers"]
-                    places = [(answer["answer_start"], answer["text"]) for answer in answers]
+                    answers = [(each["answer_start"], each["text"]) for each in asked["answers"]]
                     places = [
-                        (at, text) for at, text in places if text and context.startswith(text, at)
+                        (at, text) for at, text in answers if text and context.startswith(text, at)
                     ]
                     if places or not answers:
                         questions[str(asked["id"])] = (asked["question"].strip(), places)

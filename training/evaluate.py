@@ -48,11 +48,9 @@ def auc(right: Sequence[float], wrong: Sequence[float]) -> float:
 def sample(rows: Sequence[Row], count: int) -> Iterator[tuple[Row, str, list[str], Row]]:
     """Yield paragraphs, a question of each, its answers, and another paragraph of the article."""
     rng = random.Random(0)
-    articles = defaultdict(list)
-    for row in rows:
-        articles[row["article"]].append(row)
     for row in rng.sample(rows, len(rows)):
-        others = [other for other in articles[row["article"]] if other is not row]
+        article = [other for other in rows if other["article"] == row["article"]]
+        others = [other for other in article if other is not row]
         if others and row["questions"] and count:
             question, answers = rng.choice(row["questions"])
             yield row, question, [text for _, text in answers], rng.choice(others)
@@ -63,7 +61,7 @@ def reading(reader: Reader, question: str, text: str) -> tuple[float, str]:
     """Return how far a paragraph answers, and its best span; a long one is read in windows that
     overlap by half."""
     size = max(1, _TOKENS * len(text) // max(1, count_tokens(text)))
-    begins = range(0, max(1, len(text) - size // 2), max(1, size // 2)) if len(text) > size else [0]
+    begins = range(0, max(1, len(text) - size // 2), max(1, size // 2))
     windows = [text[begin : begin + size] for begin in begins]
     readings = reader.read(question, [(window, [(0, len(window))]) for window in windows])
     best, window = max(zip(readings, windows, strict=True), key=lambda pair: pair[0].answered)
