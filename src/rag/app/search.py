@@ -11,7 +11,8 @@ from rag.app.notes.lines import excerpt_around
 from rag.app.requests import SearchRequest
 from rag.app.results import Plan, plan_of, unmatched
 from rag.app.workspace import Workspace
-from rag.search.results import QueryFilters, SearchResponse, SearchResult
+from rag.search.components.passage_reader import is_question
+from rag.search.results import QueryFilters, SearchMode, SearchResponse, SearchResult
 from rag.search.run import create_search_pipeline, intent_of
 from rag.search.run import search as run_search
 from rag.support.json_reports import hidden, optional
@@ -49,6 +50,9 @@ def search(workspace: Workspace, request: SearchRequest) -> SearchReport:
     """Find notes; the query is planned first where it asks for that."""
     started = time.monotonic()
     refreshed = workspace.refresh() if request.refresh and not workspace.is_open else ()
+    is_read = request.rerank is None and request.mode != SearchMode.LEXICAL
+    if is_read and is_question(request.query):
+        workspace.begin_reading()
     config, store, index = workspace.config, workspace.store, workspace.state
     filters, names = request.filters or QueryFilters(), request.transforms
     check_vaults(config, filters.vaults, index.roots)

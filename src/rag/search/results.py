@@ -103,11 +103,12 @@ class ChunkScore:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A result's score: `total` = `bonus` + Σ weight · score of `chunks`.
+    """A result's score: `total` = `bonus` + `fields["reading"]` + Σ weight · score of `chunks`.
 
     `fields` sums the terms of all chunks by field, and their `meaning` and `variants`, weights
-    included. `bonus` is what the note has for being called exactly what was searched for. `kept`
-    says that it is the best of the query itself, which stays among the first ten.
+    included, and `reading` is what a reader adds. `bonus` is what the note has for being called
+    exactly what was searched for. `kept` says that it is the best of the query itself, which stays
+    among the first ten.
     """
 
     total: float

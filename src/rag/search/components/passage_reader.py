@@ -21,7 +21,7 @@ DEPTH = 8  # results that are read
 _TOKENS = 190  # of a text; a longer one is read in parts
 _MOST_TOKENS = 1600  # of all texts of a question
 _LEAD = 80  # characters of title and heading before a text
-_CLEAR = 4.0  # log odds of an answer beyond which all is the same
+_LEAST, _CLEAR = -4.0, 8.0  # log odds of a span beyond which all is the same
 _ASKS = re.compile(
     r"[?？]\s*$|か\s*$"
     r"|^(?:who|whose|whom|what|when|where|why|how|which|is|are|was|were|do|does|did|can|could|should"
@@ -68,7 +68,7 @@ def _worth(query: Query) -> float:
 def _contenders(query: Query, hits: Sequence[Hit]) -> list[int]:
     """Return the places of the hits that reading may put first; none where it can be but one."""
     best = max((hit.score for hit in hits), default=0.0)
-    least = best - _worth(query) * _CLEAR
+    least = best - _worth(query) * (_CLEAR - _LEAST)
     near = [at for at, hit in enumerate(hits) if hit.score >= least]
     return near if len(near) > 1 else []
 
@@ -87,13 +87,17 @@ def _read(query: Query, hits: Sequence[Hit]) -> list[Hit]:
         if tokens > _MOST_TOKENS:
             break
         lead = " · ".join([str(meta.get("title", "")), *(meta.get("heading") or [])[-1:]])[:_LEAD]
+        lead += ": "
         length = max(1, ceil(len(text) / ceil(size / _TOKENS)))
         for begin in range(0, len(text), length):
-            texts.append((f"{lead}: {text[begin : begin + length]}", ()))
+            part = lead + text[begin : begin + length]
+            texts.append((part, [(len(lead), len(part))]))
             owners.append(at)
     gains = [0.0] * len(hits)
     for at, reading in zip(owners, read(query.meant, texts), strict=False):
-        gains[at] = max(gains[at], min(reading.answered, _CLEAR) * _worth(query))
+        for span in filter(None, reading.spans):
+            clear = min(span.score, _CLEAR) - _LEAST
+            gains[at] = max(gains[at], clear * _worth(query))
     return [
         hit._replace(score=hit.score + gain, reading=gain)
         for hit, gain in zip(hits, gains, strict=True)
