@@ -12,6 +12,7 @@ import pickle
 import signal
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag.exceptions import INDEX_AGAIN, IndexingError
+from rag.index.manifest import CHUNKS
 from rag.index.searchable_text import beside, indexed_text
 from rag.stores.base.points import chunk_point
 from rag.stores.edge.document_store import QdrantEdgeDocumentStore, build_segments
@@ -47,6 +49,7 @@ class SegmentWriter(Closing):
     def __init__(self, store: QdrantEdgeDocumentStore) -> None:
         self._store, self._directory = store, store.directory
         self._words: set[str] = set()  # that were returned
+        self._held: list[list[int]] = []  # the dimensions of each chunk of the segment
         self._process = PythonProcess(__name__, write_segments.__name__, FEW_ARENAS)
         self._folder: Path | None = None  # of the segment that is being written
         self._chunks = self._all_chunks = 0  # of that, and of those before
@@ -74,6 +77,7 @@ class SegmentWriter(Closing):
             self._folder = Path(tempfile.mkdtemp(dir=self._directory.parts)) / "shard"
             self._process.order(self._folder)
         self._process.order(points)
+        self._held += [vector.indices for vector in encoded.vectors if vector.indices]
         self._chunks += len(points)
         if self._chunks >= min(max(USUAL, self._all_chunks // _FEW), LARGEST):
             self.end()
@@ -86,15 +90,17 @@ class SegmentWriter(Closing):
         if self._folder is None:
             return
         self._process.order(None)
+        counts = _dimension_counts(self._held)
         try:
-            counts = self._process.answer()
+            failure = self._process.answer()
         except EOFError as error:
             raise self._why_ended(self._process.kill()) from error
-        if isinstance(counts, BaseException):
-            raise counts
+        if isinstance(failure, BaseException):
+            raise failure
         self._store.import_segments(self._folder, counts)
         self._all_chunks += self._chunks
         self._folder, self._chunks = None, 0
+        self._held.clear()
         _give_back()
 
     def _why_ended(self, code: int) -> IndexingError:
@@ -112,6 +118,22 @@ class SegmentWriter(Closing):
         remove(self._directory.parts)
 
 
+def _dimension_counts(held: Sequence[Sequence[int]]) -> Counter[int]:
+    """Return what `rag.index.manifest.dimension_counts` does, in a tenth of the time where chunks
+    are many.
+
+    :param held: the dimensions of each chunk.
+    """
+    import numpy as np
+
+    counts = Counter[int]()
+    if held:
+        dimensions, chunks = np.unique(np.concatenate(held), return_counts=True)
+        counts.update(dict(zip(dimensions.tolist(), chunks.tolist(), strict=True)))
+        counts[CHUNKS] = len(held)
+    return counts
+
+
 def write_segments() -> None:
     """Be the process that writes segments, each ordered as a folder, lists of points, and `None`,
     until the standard input ends."""
@@ -123,7 +145,8 @@ def write_segments() -> None:
         while True:
             folder = next_order()
             try:
-                answers.send(build_segments(folder, iter(next_order, None)))
+                build_segments(folder, iter(next_order, None))
+                answers.send(None)
             except Exception as error:
                 answers.send(error)
                 return

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import chain, count, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,28 +63,44 @@ def encode_documents(texts: Sequence[str], beside: Sequence[Beside] | None = Non
     for start in range(0, len(texts), _BATCH):
         batch = slice(start, start + _BATCH)
         vectors += _encode([*map(cleaned, texts[batch])], (beside or ())[batch], written)
-    spellings = {form for word in written for form in (word, fold_accents(word[:MAX_WORD]))}
-    return Encoded(vectors, sorted(filter(_is_kept, spellings)))
+    plain = (fold_accents(word[:MAX_WORD]) for word in written if not word.isascii())
+    return Encoded(vectors, sorted(filter(_is_kept, written.union(plain))))
 
 
 def _encode(texts: list[str], beside: Sequence[Beside], written: set[str]) -> list[SparseVector]:
     """Return the vectors of cleaned texts, and add their words to those that are `written`."""
-    dimensions, lengths, unsegmented = list[list[int]](), list[int](), list[str]()
+    words, loans, unsegmented = list[list[str]](), list[list[str]](), list[str]()
     for text in texts:
-        words, runs = pieces(text)
-        loans = KATAKANA_WORD.findall(runs)
-        own = [*chain.from_iterable(map(_dimensions, words))]
-        own += [_dimensions(loan)[0] for loan in loans]
-        dimensions.append(own)
-        lengths.append(len(words) - words.count(BREAK))
+        own, runs = pieces(text)
+        words.append([word for word in own if word != BREAK] if runs else own)
+        loans.append(KATAKANA_WORD.findall(runs))
         unsegmented.append(runs)
-        written.update(words, loans)
-    for own, about in zip(dimensions, beside, strict=False):
-        own += {*_beside(about)}  # a term counts once
-    owners = np.repeat(np.arange(len(texts), dtype=np.uint64), [*map(len, dimensions)])
-    keys = owners << _OWNER | np.array([*chain.from_iterable(dimensions)], np.uint64)
+    distinct = defaultdict[str, int](count().__next__)
+    numbers, owners = _numbers(words, distinct), _owners(words)
+    loan_numbers, loan_owners = _numbers(loans, distinct), _owners(loans)
+    whole, edges = np.array([_dimensions(word) for word in distinct], np.uint64).reshape(-1, 2).T
+    written.update(distinct)
+    about = [{*_beside(one)} for one in beside]  # a term counts once
     gram_keys, characters = _gram_keys(unsegmented)
-    return _weigh(np.concatenate((keys, gram_keys)), lengths + characters / CHARACTERS_PER_WORD)
+    keys = (
+        owners << _OWNER | whole[numbers],
+        (owners << _OWNER | edges[numbers])[edges[numbers] != 0],
+        loan_owners << _OWNER | whole[loan_numbers],
+        _owners(about) << _OWNER | np.array([*chain.from_iterable(about)], np.uint64),
+        gram_keys,
+    )
+    lengths = np.array([*map(len, words)]) + characters / CHARACTERS_PER_WORD
+    return _weigh(np.concatenate(keys), lengths)
+
+
+def _numbers(words: list[list[str]], distinct: defaultdict[str, int]) -> Array:
+    """Return the number of each word of all texts; a new word gets the next."""
+    return np.array([*map(distinct.__getitem__, chain.from_iterable(words))], np.intp)
+
+
+def _owners(terms: Sequence[Collection[object]]) -> Array:
+    """Return for each term of all texts the number of its text."""
+    return np.repeat(np.arange(len(terms), dtype=np.uint64), [*map(len, terms)])
 
 
 def _gram_keys(texts: list[str]) -> tuple[Array, Array]:
@@ -114,13 +131,11 @@ def _is_kept(word: str) -> bool:
 
 
 @lru_cache(_MOST_WORDS)
-def _dimensions(word: str) -> tuple[int, ...]:
-    if word == BREAK:
-        return ()
+def _dimensions(word: str) -> tuple[int, int]:
+    """Return the dimensions of a word and of its first letters, 0 where it has no more."""
     letters = fold_accents(word[:MAX_WORD])
     first = edge(letters)
-    of_word = word_dimension(stem_letters(letters))
-    return (of_word, edge_dimension(first)) if first else (of_word,)
+    return word_dimension(stem_letters(letters)), edge_dimension(first) if first else 0
 
 
 def _beside(beside: Beside) -> Iterator[int]:

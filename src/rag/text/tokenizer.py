@@ -96,7 +96,8 @@ _SYMBOL_WORD = rf"(?:(?<!\w)|(?<=[{UNSEGMENTED}]))[a-z](?:\+\+|#)(?=[{UNSEGMENTE
 TOKEN = re.compile(f"({_RUN})|({_SYMBOL_WORD}|{_WORD}|[{EMOJI}])")
 # The words of text without unsegmented scripts, and of ASCII text: several times as fast.
 SPACED_WORD = f"{_SYMBOL_WORD}|(?:[^\\W_]|[{_MARKS}])+|[{EMOJI}]"
-ASCII_WORD = r"\b[a-z](?:\+\+|#)(?![a-z_])|[a-z0-9]+"
+ASCII_SYMBOL_WORD = r"\b[a-z](?:\+\+|#)(?![a-z_])"
+ASCII_WORD = f"{ASCII_SYMBOL_WORD}|[a-z0-9]+"
 _POSSESSIVE = re.compile(r"(?<=\w)['\u2019]s\b")
 
 MAX_WORD = 64  # longer "words" are base64, hashes and rulers; their head identifies them

@@ -10,6 +10,7 @@ from haystack import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from haystack.document_stores.types import DuplicatePolicy
 
+from rag.index.manifest import dimension_counts
 from rag.stores import QdrantEdgeDocumentStore
 from rag.stores.base.points import chunk_point, to_point
 from rag.stores.edge import document_store as segment_builder
@@ -34,7 +35,8 @@ def build(folder: Path, numbers: range, size: int = 5) -> tuple[Path, Counter[in
         for n in numbers
     ]
     batches = (points[at : at + size] for at in range(0, len(points), size))
-    return folder, build_segments(folder, batches)
+    build_segments(folder, batches)
+    return folder, dimension_counts(point.sparse for point in points)
 
 
 @pytest.fixture
@@ -88,7 +90,8 @@ def test_many_points_are_written_out_in_between(store, tmp_path, monkeypatch):
     large = SparseVector([*range(400)], [1.0] * 400)
     points = [chunk_point(key(n), "x", {}, large) for n in range(700)]
     batches = [points[at : at + 150] for at in range(0, 700, 150)]
-    store.import_segments(tmp_path / "p", build_segments(tmp_path / "p", batches))
+    build_segments(tmp_path / "p", batches)
+    store.import_segments(tmp_path / "p", dimension_counts(point.sparse for point in points))
     store.publish()
     assert store.count_documents() == 700
     assert {d.id for d in store.filter_documents()} == {key(n) for n in range(700)}

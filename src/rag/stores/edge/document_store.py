@@ -16,7 +16,6 @@ import qdrant_edge as qe
 
 from rag.config import StoreConfig
 from rag.exceptions import IndexUnavailableError, RAGError
-from rag.index.manifest import dimension_counts
 from rag.index.shard_files import CONFIG, SEGMENT, SEGMENTS, first_cut
 from rag.index.snapshots import SHARD, IndexDirectory, IndexSnapshot, damaged_index
 from rag.stores.base.document_store import BaseDocumentStore
@@ -296,9 +295,11 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
             self.close_work()
 
     def import_segments(self, folder: Path, counts: Counter[int]) -> None:
-        """Move what `build_segments` wrote and counted into the staging shard; the folder goes.
+        """Move what `build_segments` wrote into the staging shard; the folder goes.
 
         No point of it may be there already.
+
+        :param counts: of its points, from `dimension_counts`.
         """
         with self.mutex:
             self.begin_writing()
@@ -415,20 +416,18 @@ def load_shard(path: Path) -> qe.EdgeShard:
         return qe.EdgeShard.load(str(path))
 
 
-def build_segments(folder: Path, batches: Iterable[Sequence[Point]]) -> Counter[int]:
+def build_segments(folder: Path, batches: Iterable[Sequence[Point]]) -> None:
     """Write points into segments in `folder`, which is made; they are on disk when this returns.
-    Return how many of them each dimension has, from `dimension_counts`.
 
     Unlike a shard that grows, such segments need memory for their own points alone, and other
     processes can build them.
     """
     folder.mkdir(parents=True)
-    held, counts = 0, Counter[int]()
+    held = 0
     with guard("make a part of the index"):
         shard = qe.EdgeShard.create(str(folder), shard_config())
         # While it writes and merges, only its own form of the points is held, and not ours too.
         for batch in batches:
-            dimension_counts((point.sparse for point in batch), counts)
             points = [edge_point(point) for point in batch]
             shard.update(qe.UpdateOperation.upsert_points(points))
             held += len(points)
@@ -440,4 +439,3 @@ def build_segments(folder: Path, batches: Iterable[Sequence[Point]]) -> Counter[
         index_fields(shard)
         shard.flush()
         shard.close()
-    return counts
