@@ -130,7 +130,7 @@ class WeightsFile:
         if magic != b"E5S1" or sizes[:4] != _SIZES or block != _BLOCK:
             raise ValueError("another model")
         count, *self.special, size = self._take("i4iQ")
-        ends = np.array(self._take(f"{count + 1}I"))
+        ends = np.frombuffer(self._take(f"{4 * (count + 1)}s")[0], np.uint32).astype(np.intp)
         self.scores = array("f", self._take(f"{4 * count}s")[0])
         texts = np.frombuffer(self._take(f"{size}s")[0], np.uint8)
         # No piece holds a zero: so they are cut in a quarter of the time.
