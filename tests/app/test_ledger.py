@@ -24,11 +24,10 @@ NOTE = b"# Beacon\n\nThe beacon is lit at dusk.\n"
 
 
 def count_on_disk(folder: Path) -> int:
-    """Return what `find FOLDER -type f -o -type l | wc -l` says: files and links, not followed."""
+    """Return what `find FOLDER ! -type d | wc -l` says: all but folders, links not followed."""
     tree = os.walk(folder)
     paths = (Path(path) / name for path, folders, names in tree for name in (*folders, *names))
-    modes = [path.lstat().st_mode for path in paths]
-    return sum(stat.S_ISREG(mode) or stat.S_ISLNK(mode) for mode in modes)
+    return sum(not stat.S_ISDIR(path.lstat().st_mode) for path in paths)
 
 
 @pytest.fixture
@@ -97,11 +96,12 @@ def test_a_file_that_is_too_large_and_one_that_settings_ignore_are_left_out(
     assert counted.total == count_on_disk(tmp_path / "work") == 3
 
 
-def test_links_are_listed_and_not_followed_and_pipes_are_no_files(count, tmp_path):
+def test_links_are_listed_and_not_followed_and_so_are_pipes(count, tmp_path):
     write_all(tmp_path / "elsewhere", {"far.md": NOTE})
     folder = tmp_path / "work"
     write_all(folder, {"a.md": NOTE, "folder.pdf/inside.md": NOTE})
-    os.mkfifo(folder / "pipe.pdf")
+    for name in ("pipe.pdf", "pipe", ".hidden-pipe"):
+        os.mkfifo(folder / name)
     for name, target in {
         "l.md": "a.md",
         "out": "../elsewhere",
@@ -112,7 +112,10 @@ def test_links_are_listed_and_not_followed_and_pipes_are_no_files(count, tmp_pat
     }.items():
         (folder / name).symlink_to(target)
     counted, _ = count({})
-    assert (counted.total, counted.left_out) == (8, {"link": 4, "hidden": 2})
+    assert (counted.total, counted.left_out) == (
+        11,
+        {"link": 4, "hidden": 3, "not a regular file": 2},
+    )
     assert counted.total == count_on_disk(folder)
 
 

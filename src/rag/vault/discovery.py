@@ -29,6 +29,7 @@ FOLDER = ".obsidian"
 _RULE_FILES = (*_IGNORE_FILES, FOLDER)
 _TWINS = "two files have this name, written in different Unicode"
 HIDDEN, NO_READER, UNREADABLE, LINK = "hidden", "no reader", "unreadable", "link"
+SPECIAL = "not a regular file"  # a pipe, a socket or a device
 _LEADS_OUT = "this link leads to a folder outside the vault: it is not followed"
 
 
@@ -135,16 +136,16 @@ class _Walk:
         """Keep account of a file that is no note, or of all files below a folder."""
         if not self.everything:
             return
-        if entry is None or entry.is_symlink() or entry.is_file(follow_symlinks=False):
+        if entry is None or not entry.is_dir(follow_symlinks=False):
             self.scan.left_out.append(LeftOut(_name(file), reason))
-        elif entry.is_dir(follow_symlinks=False):
+        else:
             for path, folders, names in os.walk(entry.path):
                 self.check_time()
                 folders.sort()
                 below = file.rstrip("/") + path[len(entry.path) :]
                 for name in sorted((*names, *folders)):
                     mode = os.lstat(os.path.join(path, name)).st_mode
-                    if stat.S_ISREG(mode) or stat.S_ISLNK(mode):
+                    if not stat.S_ISDIR(mode):
                         self.scan.left_out.append(LeftOut(_name(f"{below}/{name}"), reason))
 
     def notes(self, name: str, path: str, rules: _Rules) -> Iterator[NoteFile]:
@@ -173,11 +174,13 @@ class _Walk:
                         self.leave_out(file, f"ignored by {source}", entry)
                     else:
                         self.folders.append((file + "/", entry.path, rules))
+                elif not entry.is_file():
+                    self.leave_out(file, SPECIAL)
                 elif not is_note(entry.name, self.images):
                     self.leave_out(file, NO_READER, entry)
                 elif source := _ignored_by(file, rules):
                     self.leave_out(file, f"ignored by {source}", entry)
-                elif entry.is_file():
+                else:
                     status = entry.stat()
                     if not status.st_mode & stat.S_IROTH and not os.access(entry.path, os.R_OK):
                         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
