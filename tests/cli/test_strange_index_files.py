@@ -52,6 +52,8 @@ def test_the_writer_says_what_is_in_the_place_of_its_lock(rag, indexed, kind):
     file = replace("index.lock", kind)
     ran = rag("index")
     assert (ran.code, ran.err) == (2, f"rag: {file} is {kind}, not a file\nMove it away.\n")
+    examined = rag("doctor")
+    assert examined.code == 1 and f"{file} is {kind}, not a file" in examined.out
 
 
 def test_a_pipe_for_word_of_damage_is_not_waited_for(rag, indexed):

@@ -44,7 +44,7 @@ from rag.exceptions import (
 from rag.index.embedding_space import Embedded, maker, other_model, read_embedded
 from rag.index.manifest import fingerprint
 from rag.index.shard_files import find_damage
-from rag.index.snapshots import CURRENT, NO_INDEX, IndexDirectory, damaged_index
+from rag.index.snapshots import CURRENT, LOCK, NO_INDEX, IndexDirectory, damaged_index
 from rag.index.vault_registry import Registry, known_vaults, overlaps
 from rag.indexing.changes import scan_vault
 from rag.search.results import SearchMode
@@ -203,6 +203,9 @@ def check_data_folder(examination: Examination) -> Iterator[CheckResult]:
         for path in (wanted, index):
             os.scandir(path).close()
     files.check_data_folder(wanted)
+    if kind := files.strange_kind(lock := index / LOCK):
+        yield _fail(name, f"{lock} is {kind}, not a file", "Move it away.", path=str(wanted))
+        return
     # Path.exists fails where a folder above may not be entered.
     folder = next(p for p in (wanted, *wanted.parents) if os.path.exists(p))  # noqa: PTH110
     if os.access(folder, os.W_OK | os.X_OK):

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from rag.config import RAGConfig
 
 SHARD, MANIFEST = "shard", "manifest.sqlite3"  # in a snapshot
-CURRENT, DAMAGED, SERVER, _LOCK = "CURRENT", "DAMAGED", "SERVER", "index.lock"  # beside them
+CURRENT, DAMAGED, SERVER, LOCK = "CURRENT", "DAMAGED", "SERVER", "index.lock"  # beside them
 NO_INDEX = "there is no index yet"
 NO_INDEX_HINT = "Make one with `rag index FOLDER` (FOLDER holds your .md files)."
 BEING_MADE = "It is being made: try again in a moment."
@@ -156,7 +156,7 @@ class IndexDirectory:
             if is_current:
                 raise damaged_index(self.path, f"there is no snapshot of the name in {CURRENT}")
         hint = NO_INDEX_HINT
-        with suppress(OSError), self.alone(_LOCK) as is_alone:
+        with suppress(OSError), self.alone(LOCK) as is_alone:
             hint = NO_INDEX_HINT if is_alone else BEING_MADE
         raise IndexUnavailableError(NO_INDEX, str(self.path), hint=hint)
 
@@ -207,7 +207,7 @@ class IndexDirectory:
         """Return the locked file; parameters and errors are those of `writing`."""
         until = time.monotonic() + _PATIENCE
         with ExitStack() as stack:
-            lock = stack.enter_context(open(self.path / _LOCK, "a+b", opener=regular_file))
+            lock = stack.enter_context(open(self.path / LOCK, "a+b", opener=regular_file))
             while not _is_locked(lock, wait):
                 lock.seek(0)
                 holder = lock.read(64).decode("ascii", "replace").strip()
