@@ -125,6 +125,17 @@ def test_a_page_is_searched_before_the_next_round(config, index, fake, pages, mo
     assert seen == [0, 1] and len(pages()) == 2
 
 
+def test_the_run_that_reads_pages_embeds_them_though_all_else_had_vectors(
+    with_ollama, folder, fake
+):
+    for with_ocr in (False, True):
+        config = replace(with_ollama(), index=IndexConfig(ocr=with_ocr))
+        sync(config, SyncRequest(folders=[folder]))
+        embedded = read_status(config).index.embedding
+        assert embedded and embedded.is_complete
+    assert fake.pages == [1, 2]
+
+
 def test_without_the_setting_nothing_is_read_by_ocr(config, index, fake, pages, folder):
     (folder / "sign.png").write_bytes(PICTURE)
     index(ocr=False)

@@ -110,9 +110,9 @@ def sync(
             run.report.notices += [notice] if notice else []
             _index_vaults(run, request, show_progress)
             if request.embed is not False:
-                _embed(run, request, show_progress)
+                embeds = _embed(run, request, show_progress)
                 if config.index.ocr:
-                    _read_scans(run, request, show_progress)
+                    _read_scans(run, request, show_progress, embeds)
     except KeyboardInterrupt:
         raise RunInterruptedError("interrupted", hint=INDEX_AGAIN) from None
     return SyncReport(run=run.report, elapsed_ms=round((time.monotonic() - started) * 1000))
@@ -212,7 +212,8 @@ def _bring_up_to_date(
     run.publish()
 
 
-def _embed(run: IndexRun, request: SyncRequest, show_progress: ShowProgress) -> None:
+def _embed(run: IndexRun, request: SyncRequest, show_progress: ShowProgress) -> bool:
+    """Give the chunks that lack one an embedding; return whether that was possible."""
     config, required = run.config, bool(request.embed)
     models = resolved(config, "" if required else maker(read_embedded(run.manifest)))
     provider = embedding_provider(models)
@@ -221,12 +222,13 @@ def _embed(run: IndexRun, request: SyncRequest, show_progress: ShowProgress) -> 
     elif not provider.is_configured:
         if config.embedding.provider in _LOCAL:  # a server may be off on purpose
             run.report.notices.append(f"no embeddings: they need {provider.lacking}")
-        return
+        return False
     try:
         from rag.indexing.chunk_embedding import embed_chunks
 
         with show_progress("embeddings", "chunks") as progress:
             embed_chunks(run, required, progress, None if required else request.seconds, models)
+        return True
     except (ConnectionError, IndexUnavailableError) as error:
         from rag.stores.base.points import StoreError
 
@@ -245,18 +247,22 @@ def _embed(run: IndexRun, request: SyncRequest, show_progress: ShowProgress) -> 
         if has_some or is_named or not may_be_silent:
             what = "some chunks have no embedding" if has_some else "no embeddings"
             run.report.notices.append(Standing(error.as_notice(f"{what}: ")))
+        return False
 
 
-def _read_scans(run: IndexRun, request: SyncRequest, show_progress: ShowProgress) -> None:
+def _read_scans(
+    run: IndexRun, request: SyncRequest, show_progress: ShowProgress, embeds: bool
+) -> None:
+    """Read what waits for OCR; the pages are embedded too, where the rest was."""
     from rag.indexing.scanned_pages import read_scans
 
     with show_progress("OCR", "pages") as progress:
         read_scans(run, progress, request.seconds)
     before = run.report.embedding
-    if before and run.report.scans:
+    if embeds and run.report.scans:
         _embed(run, request, show_progress)
         after = run.report.embedding
-        if after and after is not before:
+        if before and after and after is not before:
             after.made, after.reused = after.made + before.made, after.reused + before.reused
 
 
