@@ -121,9 +121,9 @@ def take_orders(work: Callable[[Any, Say], object]) -> None:
 
 
 def _listen(orders: queue.SimpleQueue[Any]) -> None:
-    """Pass on what is ordered, and end the process with the one that orders."""
-    while True:
-        try:
+    """Pass on what is ordered; end the process with the one that orders, and with an order that
+    cannot be read."""
+    with suppress(Exception):
+        while True:
             orders.put(pickle.load(sys.stdin.buffer))
-        except (EOFError, pickle.UnpicklingError):
-            os._exit(0)
+    os._exit(0)
