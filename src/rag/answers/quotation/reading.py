@@ -11,7 +11,7 @@ from rag.answers.quotation.units import QuotableUnit
 from rag.clients.protocols import Reading, TextToRead
 from rag.text.token_estimate import count_tokens
 
-_TOKENS = 120  # of a window, apart from its lead
+_TOKENS = 100  # of a window, apart from its lead
 _WINDOWS = 8
 _LEAD = 80  # characters
 
