@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from importlib.metadata import version
 from itertools import pairwise
+from mmap import ACCESS_READ, MADV_DONTNEED, mmap
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +114,9 @@ class WeightsFile:
     """
 
     def __init__(self, path: Path) -> None:
-        self._bytes: Any = np.memmap(path, np.uint8, "r")
+        with path.open("rb") as file:
+            self._mapped = mmap(file.fileno(), 0, access=ACCESS_READ)
+        self._bytes: Any = np.frombuffer(self._mapped, np.uint8)
         self._at = 0
         try:
             self._read()
@@ -173,6 +176,8 @@ class WeightsFile:
         """Return the rows of tokens, `(…, 384)`, with what is added by position along the last of
         their axes."""
         rows: Array = _unpacked(self._words[tokens]) + self._positions[: tokens.shape[-1]]
+        # The system maps what is around each row too, soon the whole vocabulary: 50 MB.
+        self._mapped.madvise(MADV_DONTNEED)
         return rows
 
     def tensors(self, smooth: Array, outliers: Array) -> dict[str, Array]:
