@@ -44,7 +44,7 @@ its comparison in one run; `--help` says what it takes.
 - `scores.py`: calibration of scores, and silence
 - `costs.py`, `call_paths.py`: commands in turns with another checkout; functions that run
 - `asking.py`: `rag ask` with the [reader](meaning.md#the-reader) and without it, 10,000 notes:
-  1.3 s instead of .7 cold, .42 instead of .24 warm, 170 MB more in all processes together
+  .73 s instead of .59 cold, .31 instead of .22 warm, 131 MB more in all processes together
 - `http_server.py`, `watching.py`: the server under load; the watcher, idle and in a burst
 - `copying.py`: `rag index --to-server` beside the bare server
 - `documents.py`: a first index of 1,000 notes and 300 PDF files of 10 pages beside the bare reader
