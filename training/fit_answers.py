@@ -2,11 +2,11 @@
 
     PYTHONPATH=src:benchmarks python training/fit_answers.py --meaning FOLDER
 
-The tuning half of questions/answers.jsonl is asked as answers.py asks it, with the reader that the
+questions/answers.jsonl, both halves, is asked as answers.py asks it, with the reader that the
 program has; the weights of the choice are fitted by conditional logistic regression, each drawn
 towards what it is without a reader, and those of the probability by logistic regression on what
 the choice says of questions that it was not fitted on. Printed are the weights, and for some
-thresholds the figures of answers.py on the half that was fitted.
+thresholds the figures of answers.py, each question by weights of others.
 """
 
 import argparse
@@ -136,7 +136,7 @@ def main() -> None:
     parser.add_argument("--meaning", type=Path, metavar="FOLDER", required=True)
     meaning = parser.parse_args().meaning
     torch.set_default_dtype(torch.float64)
-    all_asked = [*candidates([q for q in read_set() if q.half == "tune"], meaning)]
+    all_asked = [*candidates(read_set(), meaning)]
     some = [each for each in all_asked if each.choices]
     refused = [each.asked for each in all_asked if not each.choices]
     sure, bias, answered = fit_sure(some)
