@@ -51,7 +51,7 @@ class RankingWeights:
     # What of that a chunk without an embedding is taken to have: one that shares no word with the
     # query, and how much more one that scores as a text with all of them.
     expected: tuple[float, float] = (1.6, 1.2)
-    reading: float = 0.05  # for a log odd of an answer, as a share of a full text's score
+    reading: float = 0.08  # for a log odd of an answer, as a share of a full text's score
     unsaid: float = 10.0  # times more of `meaning` where no text holds a word of the query
     variants: float = 0.5  # all variants together, against the query itself
     kept: int = 10  # results among which the best of the query itself stays
