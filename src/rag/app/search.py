@@ -50,10 +50,12 @@ def search(workspace: Workspace, request: SearchRequest) -> SearchReport:
     """Find notes; the query is planned first where it asks for that."""
     started = time.monotonic()
     refreshed = workspace.refresh() if request.refresh and not workspace.is_open else ()
-    is_read = request.rerank is None and request.mode != SearchMode.LEXICAL
-    if is_read and is_question(request.query):
+    config = workspace.config
+    is_read = request.rerank is None and config.search.reader
+    by_words = (request.mode or config.search.mode) == SearchMode.LEXICAL
+    if is_read and not by_words and is_question(request.query):
         workspace.begin_reading()
-    config, store, index = workspace.config, workspace.store, workspace.state
+    store, index = workspace.store, workspace.state
     filters, names = request.filters or QueryFilters(), request.transforms
     check_vaults(config, filters.vaults, index.roots)
     pipeline = workspace.pipeline(

@@ -217,6 +217,7 @@ class SearchConfig:
 
     top_k: int = setting(10, "how many results", 1, 10_000)
     mode: str = setting("auto", "how to search", choices=MODES)
+    reader: bool = setting(True, "let the reader order the results of questions again")
     transforms: list[str] = setting(list, "also search by: multi-query, step-back, hyde, decompose")
     freshness: bool = setting(True, "say when notes changed since the last run (up to 5,000 notes)")
     refresh: str = setting(

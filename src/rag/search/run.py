@@ -57,7 +57,8 @@ def create_search_pipeline(
 
     :param config: without it the settings in force; of an `OllamaConfig` alone, the others are.
     :param rerank: let the configured model order the best results again; without it the reader
-        among the built-in models looks at those of a question, and with False nobody.
+        among the built-in models looks at those of a question, where `search.reader` lets it; with
+        False nobody does.
     :param transforms: names of `rag.query.registry`; without it `search.transforms`.
     :raises UsageError: for a store of another package, a transform that does not exist;
         `ConfigError`: for such a transform or classifier in the settings.
@@ -65,7 +66,7 @@ def create_search_pipeline(
     store, config = own_store(store), complete(config)
     analyzer = QueryAnalyzer(store, config.search.top_k, config.search.mode)
     pipeline = search_with(analyzer, config, transforms)
-    reranker: Any = PassageReader() if rerank is None else None
+    reranker: Any = PassageReader() if rerank is None and config.search.reader else None
     if rerank:
         from rag.search.components.llm_ranker import ModelReranker  # few searches are
 

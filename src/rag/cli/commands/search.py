@@ -46,8 +46,7 @@ def search(
     explain: bool = flag("--explain", "Show what each result's score is made of."),
     rerank: bool | None = flag(
         "--rerank/--no-rerank",
-        "Let a model order the best results again; or do not even let the reader look at them,"
-        " as it does where a question is searched by meaning.",
+        "Let a model order the best results again; or not even the reader those of a question.",
         None,
     ),
     min_score: float | None = value(

@@ -119,6 +119,8 @@ def _notes(result: SearchResult) -> Iterator[str]:
     ]
     if not parts:
         return
+    if reading := why.fields.get("reading"):
+        parts.append(f"{reading:.2f} (reading)")
     yield f"{why.total:.2f} = {' + '.join(parts)}"
     yield "of it " + ", ".join(f"{name} {score:.2f}" for name, score in why.fields.items())
     for chunk in why.chunks:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Any
+from typing import Any, ClassVar
 
 from haystack import component
 from haystack.dataclasses import Document
@@ -17,15 +17,14 @@ from rag.search.query import WEIGHTS, Hit, Query, Retrieval
 from rag.text.token_estimate import count_tokens
 from rag.text.tokenizer import JAPANESE_QUESTION
 
-DEPTH = 8  # results that are read
 _TOKENS = 190  # of a text; a longer one is read in parts
 _MOST_TOKENS = 1600  # of all texts of a question
 _LEAD = 80  # characters of title and heading before a text
-_LEAST, _CLEAR = -4.0, 8.0  # log odds of a span beyond which all is the same
+_FLOOR, _CEILING = -4.0, 8.0  # log odds of a span beyond which all is the same
 _ASKS = re.compile(
-    r"[?？]\s*$|か\s*$"
-    r"|^(?:who|whose|whom|what|when|where|why|how|which|is|are|was|were|do|does|did|can|could|should"
-    r"|will|would|has|have)\b",
+    r"[?？]\s*$|[すたるいうきん]か\s*$|^(?:who|whose|whom|what|when|where|why|how|which)\b"
+    r"|^(?:is|are|was|were|do|does|did|can|could|should|will|would|has|have)"
+    r" (?:i|you|he|she|it|we|they|the|an?|my|our|your|there|this|that)\b",
     re.IGNORECASE,
 )
 
@@ -34,11 +33,11 @@ _ASKS = re.compile(
 @dataclass(eq=False)
 class PassageReader(SearchComponent):
     """Let the reader among the built-in models read the best results of a question, where meaning
-    counts: one that answers gains a little. Nothing changes where there is no reader, and whoever
-    is too far behind to gain the first place is not read.
+    counts: one that answers gains a little. Nothing changes where there is no reader; a result that
+    is too far behind to come first is not read.
     """
 
-    depth: int = DEPTH
+    depth: ClassVar[int] = 8  # results that are looked at
 
     @component.output_types(documents=list[Document], retrieval=Retrieval)
     def run(self, retrieval: Retrieval) -> dict[str, Any]:
@@ -60,16 +59,17 @@ def is_question(text: str) -> bool:
     return bool(_ASKS.search(text) or JAPANESE_QUESTION.search(text))
 
 
-def _worth(query: Query) -> float:
-    """Return what a log odd of the reader adds to a score."""
+def _gain_per_log_odd(query: Query) -> float:
+    """Return what each log odd of a span adds to a score."""
     return WEIGHTS.reading * (query.full or query.weight)
 
 
 def _contenders(query: Query, hits: Sequence[Hit]) -> list[int]:
-    """Return the places of the hits that reading may put first; none where it can be but one."""
+    """Return the places of the hits that may come first when they are read; none where only one
+    may. What keeps its place, whatever it scores, is none of them."""
     best = max((hit.score for hit in hits), default=0.0)
-    least = best - _worth(query) * (_CLEAR - _LEAST)
-    near = [at for at, hit in enumerate(hits) if hit.score >= least]
+    least = best - _gain_per_log_odd(query) * (_CEILING - _FLOOR)
+    near = [at for at, hit in enumerate(hits) if hit.score >= least and not hit.kept]
     return near if len(near) > 1 else []
 
 
@@ -96,8 +96,8 @@ def _read(query: Query, hits: Sequence[Hit]) -> list[Hit]:
     gains = [0.0] * len(hits)
     for at, reading in zip(owners, read(query.meant, texts), strict=False):
         for span in filter(None, reading.spans):
-            clear = min(span.score, _CLEAR) - _LEAST
-            gains[at] = max(gains[at], clear * _worth(query))
+            above = min(span.score, _CEILING) - _FLOOR
+            gains[at] = max(gains[at], above * _gain_per_log_odd(query))
     return [
         hit._replace(score=hit.score + gain, reading=gain)
         for hit, gain in zip(hits, gains, strict=True)
