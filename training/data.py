@@ -36,7 +36,7 @@ def paragraphs(path: Path) -> Iterator[Row]:
         for number, article in enumerate(json.loads(file.read_text("utf-8-sig"))["data"]):
             title = article.get("title", "").replace("_", " ")
             for paragraph in article["paragraphs"]:
-                # JSQuAD sets titles before its paragraphs: leave them out, and no letter moved.
+                # JSQuAD sets a mark between a title and its paragraph: replace it by one as long.
                 questions, context = {}, paragraph["context"].replace(" [SEP] ", ":      ")
                 for asked in paragraph["qas"]:
                     answers = [(each["answer_start"], each["text"]) for each in asked["answers"]]
