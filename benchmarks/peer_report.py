@@ -48,8 +48,8 @@ its comparison in one run; `--help` says what it takes.
 - `http_server.py`, `watching.py`: the server under load; the watcher, idle and in a burst
 - `copying.py`: `rag index --to-server` beside the bare server
 - `documents.py`: a first index of 1,000 notes and 300 PDF files of 10 pages beside the bare reader
-  of these: 2.6 times as long on two cores that are used otherwise too, 4 times the processor time;
-  380 MB at most. Notes alone: 1.3 times as long, 250 MB
+  of these: 2.5 times as long on two cores, 4 times the processor time;
+  270 MB at most. Notes alone: 1.4 times as long, 190 MB
 - `ocr.py`: of 20 scanned pages in each of English and Japanese all characters and 99.9 % are read,
   99.8 % and 99.5 % of the worst page; 3 seconds of a processor a page, 830 MB
 - `faults`: kills, power cuts, damage, full disks, attackers (`make faults`)
